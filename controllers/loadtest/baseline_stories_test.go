@@ -124,3 +124,38 @@ func TestBaselineOfASchedule(t *testing.T) {
 		t.Errorf("second run: verdict %+v", v)
 	}
 }
+
+// A run of a schedule whose rate a user changed is neither compared nor a baseline, because it sent something else.
+func TestBaselineOfAScheduleWithAnotherRate(t *testing.T) {
+	w := newWorld(t)
+	w.scheduleOf("tuned", load, v1alpha1.Threshold{Name: "same", Metric: v1alpha1.MetricErrorRate, MaxIncrease: "1%",
+		Baseline: &v1alpha1.Baseline{Schedule: "tuned"}})
+	// wantVerdict ends the load of a run, and checks why it was not compared.
+	wantVerdict := func(name, want string) {
+		w.endLoad(name)
+		lt := w.awaitPhase(name, v1alpha1.PhaseCompleted)
+		want = "same: ErrorRate was not compared: " + want
+		if v := lt.Status.Verdict; v.Outcome != "Inconclusive" || v.Reason != v1alpha1.ReasonNotCompared || v.Message != want {
+			t.Errorf("%s: verdict %+v, want %q", name, v, want)
+		}
+	}
+	// next returns the run that the schedule has started, which is not another one.
+	next := func(other string) (name string) {
+		w.Eventually(func() string {
+			if active := w.scheduleStatus("tuned").Active; len(active) > 0 {
+				name = active[0].Name
+			}
+			return name
+		}).ShouldNot(gomega.BeElementOf("", other))
+		w.awaitLoad(name, 500)
+		return name
+	}
+	first := next("")
+	w.setRate(first, 2000)
+	w.awaitApplied(first, 1)
+	wantVerdict(first, "the rates of this run changed while it ran")
+	w.endOperator()
+	w.later(time.Minute)
+	w.operator()
+	wantVerdict(next(first), "the baseline, schedule tuned: it has no earlier run that passed")
+}

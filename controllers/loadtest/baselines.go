@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -91,7 +92,12 @@ func isBaseline(lt *v1alpha1.LoadTest, schedule string) bool {
 	st, owner := &lt.Status, metav1.GetControllerOf(lt)
 	return owner != nil && owner.Kind == "LoadTestSchedule" && owner.Name == schedule && lt.DeletionTimestamp == nil &&
 		st.Verdict != nil && st.Report != nil && st.StartTime != nil &&
-		baseline.IsCandidate(verdictOf(st.Verdict))
+		baseline.IsCandidate(verdictOf(st.Verdict)) && !slices.ContainsFunc(st.Changes, isOfRate)
+}
+
+// isOfRate returns whether a change is one of a rate.
+func isOfRate(c v1alpha1.Change) bool {
+	return c.Field != run.FieldSuspend && c.Field != run.FieldShards
 }
 
 // verdictOf returns what IsCandidate reads of a verdict.

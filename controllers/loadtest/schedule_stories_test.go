@@ -16,6 +16,12 @@ import (
 // The API server stamps the schedule with the time of this machine, which may be in the next minute when it does.
 func (w *world) schedule(name string, thresholds ...v1alpha1.Threshold) *v1alpha1.LoadTestSchedule {
 	w.Helper()
+	return w.scheduleOf(name, time.Second, thresholds...)
+}
+
+// scheduleOf is schedule, with the length of the load.
+func (w *world) scheduleOf(name string, d time.Duration, thresholds ...v1alpha1.Threshold) *v1alpha1.LoadTestSchedule {
+	w.Helper()
 	w.endOperator()
 	s := &v1alpha1.LoadTestSchedule{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns},
@@ -23,7 +29,7 @@ func (w *world) schedule(name string, thresholds ...v1alpha1.Threshold) *v1alpha
 			Schedule: "* * * * *",
 			Template: v1alpha1.LoadTestTemplate{
 				Metadata: v1alpha1.TemplateMetadata{Labels: map[string]string{"team": "core"}},
-				Spec:     twoShards(name, time.Second).Build().Spec,
+				Spec:     twoShards(name, d).Build().Spec,
 			},
 		},
 	}

@@ -93,7 +93,7 @@ func conclude(j *job, s *rv.Snapshot, windows *build.Windows, limits *limits, se
 		return nil, err
 	}
 	report.Windows, report.WindowsFrom = windows.Complete()
-	report.Search = searched
+	report.Search, report.LoadChanged = searched, windows.RatesChanged()
 	facts := verdict.FactsOf([]rv.Snapshot{*s})
 	facts.Interrupted, facts.CPUs = interrupted, j.cpus
 	limits.add(s) // it came after the last look

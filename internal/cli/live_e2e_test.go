@@ -68,6 +68,9 @@ func TestEndToEndManifestReadAgain(t *testing.T) {
 	if sent := r.Requests.Sent; uint64(sent) != peer.Stats().Requests || sent <= 650 || sent > 2250 {
 		t.Errorf("sent %d, the target counted %d", sent, peer.Stats().Requests)
 	}
+	if !r.LoadChanged {
+		t.Error("the report does not say that its rates changed")
+	}
 	if len(r.Windows) < 2 {
 		t.Fatalf("windows: %+v", r.Windows)
 	}

@@ -17,6 +17,9 @@ type Report struct {
 	// LoadHash is the hash of what the plan sends: without name, seeds, thresholds, shards, time limits, Policy and
 	// RequestLimit. Runs with the same LoadHash can be compared.
 	LoadHash string `json:"loadHash,omitempty"`
+	// LoadChanged is true if runners sent at other rates than those of the plan, because a user changed the rates while
+	// the test ran. Such a run is not compared with others.
+	LoadChanged bool `json:"loadChanged,omitempty"`
 	// Version of h2surge that made the report.
 	Version string `json:"version,omitempty"`
 	// StartTime and EndTime are RFC 3339 instants of the first and the last request.

@@ -25,7 +25,7 @@ func Report(f *run.Facts) (*runnerv1alpha1.Report, error) {
 		return nil, err
 	}
 	report := *f.Report
-	report.Search, report.PolicyHash = Searched(f), policyHash
+	report.Search, report.PolicyHash, report.LoadChanged = Searched(f), policyHash, f.Record.RatesChanged(f.Plan)
 	facts := verdictFacts(f)
 	if report.LoadHash, err = plan.LoadHash(f.Plan); err != nil {
 		return nil, err

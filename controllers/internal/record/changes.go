@@ -74,6 +74,24 @@ func (r *Record) ratesBefore(i int) []Rate {
 	return nil
 }
 
+// RatesChanged returns whether runners of a plan sent at other rates than its own. The probes of a search belong to the
+// plan.
+func (r *Record) RatesChanged(p *runnerv1alpha1.Plan) bool {
+	end, known := r.LastDue(p)
+	planned := RatesOf(p.Rates)
+	rates := planned
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		if c.Rates != nil {
+			rates = c.Rates
+		}
+		if sends := !c.Suspended && (!known || c.At < int64(end)); sends && !slices.Equal(rates, planned) {
+			return p.Search == nil
+		}
+	}
+	return false
+}
+
 // Updates returns the changes as the runners get them, but for their shares. stages are those of the plan.
 func (r *Record) Updates(stages []runnerv1alpha1.Rate) []runnerv1alpha1.Update {
 	var out []runnerv1alpha1.Update

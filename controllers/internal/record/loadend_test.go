@@ -60,3 +60,32 @@ func TestLoadEnd(t *testing.T) {
 		t.Errorf("before the start: %v", got)
 	}
 }
+
+// TestRatesChanged: the runners had other rates than those of the plan while they sent.
+func TestRatesChanged(t *testing.T) {
+	const minute = int64(time.Minute)
+	planned, faster := []Rate{{Count: 100, Period: time.Second}}, []Rate{{Count: 200, Period: time.Second}}
+	for name, tt := range map[string]struct {
+		search  *runnerv1alpha1.Search
+		changes []Change // after the first one, which has the rates of the plan
+		want    bool
+	}{
+		"nothing":               {},
+		"members":               {changes: []Change{{At: minute, Members: Set{0}}}},
+		"a pause":               {changes: []Change{{At: minute, Suspended: true}, {At: 2 * minute}}},
+		"faster":                {changes: []Change{{At: minute, Rates: faster}}, want: true},
+		"and back":              {changes: []Change{{At: minute, Rates: faster}, {At: 2 * minute, Rates: planned}}, want: true},
+		"in a pause":            {changes: []Change{{At: minute, Rates: faster, Suspended: true}, {At: 2 * minute}}, want: true},
+		"in a pause, and back":  {changes: []Change{{At: minute, Rates: faster, Suspended: true}, {At: 2 * minute, Rates: planned}}},
+		"after the load":        {changes: []Change{{At: 3 * minute, Rates: faster}}},
+		"later, after a pause":  {changes: []Change{{At: minute, Suspended: true}, {At: 2 * minute}, {At: 3 * minute, Rates: faster}}, want: true},
+		"the probe of a search": {search: &runnerv1alpha1.Search{}, changes: []Change{{At: minute, Rates: faster}}},
+	} {
+		plan := &runnerv1alpha1.Plan{Search: tt.search,
+			Rates: []runnerv1alpha1.Rate{{Count: 100, Period: time.Second, Duration: 3 * time.Minute}}}
+		r := &Record{Start: &Start{}, Changes: append([]Change{{Rates: planned}}, tt.changes...)}
+		if got := r.RatesChanged(plan); got != tt.want {
+			t.Errorf("%s: got %v, want %v", name, got, tt.want)
+		}
+	}
+}

@@ -21,8 +21,8 @@ type Found struct {
 	Why    string
 }
 
-// Compare returns the plan's baselines after the comparison with a report, which needs LoadHash. A source that was not
-// found, and one that is missing in the map, has no report.
+// Compare returns the plan's baselines after the comparison with a report, which needs LoadHash and LoadChanged. A
+// source that was not found, and one that is missing in the map, has no report.
 func Compare(plan *rv.Plan, r *rv.Report, found map[rv.BaselineSource]Found) ([]verdict.Compared, error) {
 	out := make([]verdict.Compared, 0, len(plan.Baselines))
 	for i := range plan.Baselines {
@@ -46,6 +46,10 @@ func compareOne(b *rv.Baseline, r *rv.Report, from Found) (verdict.Compared, err
 		Limit: limitText(b, "baseline"), Baseline: &rv.BaselineResult{Name: b.String()},
 	}}
 	against := out.Result.Baseline
+	if r.LoadChanged {
+		against.NotCompared = "the rates of this run changed while it ran"
+		return out, nil
+	}
 	if from.Report == nil {
 		against.NotCompared = "the baseline, " + b.String() + ": " + from.Why
 		return out, nil
@@ -78,6 +82,8 @@ func differs(a, r *rv.Report) string {
 	switch o := a.Verdict.Outcome; {
 	case a.LoadHash == "":
 		return "was written by an earlier version of h2surge, which did not record what was sent"
+	case a.LoadChanged:
+		return "sent something else: its rates changed while it ran"
 	case a.LoadHash != r.LoadHash:
 		return fmt.Sprintf("has another plan: what it sent has the hash %.12s, and that of this run is %.12s", a.LoadHash,
 			r.LoadHash)

@@ -117,6 +117,10 @@ func TestNotCompared(t *testing.T) {
 		{"an inconclusive baseline", func(a, _ *rv.Report) {
 			a.Verdict = rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: "GeneratorBound"}
 		}, "shows nothing: its verdict is Inconclusive (GeneratorBound)"},
+		{"a baseline whose rates changed", func(a, _ *rv.Report) { a.LoadChanged = true },
+			"the baseline core/nightly-1 sent something else: its rates changed while it ran"},
+		{"a run whose rates changed", func(_, b *rv.Report) { b.LoadChanged = true },
+			"same: p99 of ResponseTime was not compared: the rates of this run changed while it ran"},
 		{"a plan", func(a, _ *rv.Report) { a.Kind = "Plan" }, "is not a report"},
 		{"a damaged report", func(a, _ *rv.Report) { a.Requests.Done-- },
 			"has figures that contradict each other: requests: sent is 10000"},

@@ -56,6 +56,15 @@ func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
 	w.changes = append(w.changes, change{at, rates})
 }
 
+// RatesChanged returns whether Change set other rates than those of the plan. The probes of a search belong to the
+// plan.
+func (w *Windows) RatesChanged() bool {
+	same := func(a, b runnerv1alpha1.Rate) bool { return a.SameRate(&b) }
+	return w.plan.Search == nil && slices.ContainsFunc(w.changes, func(c change) bool {
+		return c.rates != nil && !slices.EqualFunc(c.rates, w.plan.Rates, same)
+	})
+}
+
 // Add adds a snapshot, which must fit the plan (see Merge.Add). It does not keep the snapshot. Snapshots of a runner
 // that has not begun, and those that were overtaken, change nothing. The error says that a distribution cannot be
 // read.

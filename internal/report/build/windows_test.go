@@ -304,6 +304,36 @@ func TestWindowsChange(t *testing.T) {
 	}
 }
 
+// TestRatesChanged: rates that were changed back have changed, and a pause and the probes of a search change none.
+func TestRatesChanged(t *testing.T) {
+	plan := windowPlan()
+	faster := slices.Clone(plan.Rates)
+	faster[1].Count *= 2
+	type rates = []runnerv1alpha1.Rate
+	for name, tt := range map[string]struct {
+		search  *runnerv1alpha1.Search
+		changes []rates
+		want    bool
+	}{
+		"nothing":            {},
+		"a pause":            {changes: []rates{nil, plan.Rates}},
+		"faster":             {changes: []rates{faster}, want: true},
+		"and back":           {changes: []rates{faster, plan.Rates}, want: true},
+		"during a pause":     {changes: []rates{nil, faster}, want: true},
+		"probes of a search": {search: &runnerv1alpha1.Search{}, changes: []rates{faster}},
+	} {
+		p := *plan
+		p.Search = tt.search
+		w := NewWindows(&p, 1)
+		for i, r := range tt.changes {
+			w.Change(time.Duration(i+1)*time.Second, r)
+		}
+		if got := w.RatesChanged(); got != tt.want {
+			t.Errorf("%s: got %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 // TestWindowsOfRamp: the desired rate of each window is the average of the ramp in this window, also after a change of the
 // ramp and of a suspension, during which the ramp does not continue.
 func TestWindowsOfRamp(t *testing.T) {
