@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sync/singleflight"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 )
@@ -17,7 +15,7 @@ import (
 // Alternatives knows where the origins of endpoints offer HTTP/3 by Alt-Svc (RFC 7838). It asks each origin once, and
 // is safe for concurrent use.
 type Alternatives struct {
-	asking singleflight.Group
+	asking asking[string]
 	// found has the address of the alternative of each origin. An origin that gave none is asked again.
 	found sync.Map
 }
@@ -27,9 +25,9 @@ type Alternatives struct {
 func (a *Alternatives) of(ctx context.Context, r *Request) (*rv.Endpoint, error) {
 	out := *r.Endpoint
 	origin := out.Address + " " + out.Base()
-	got, err, _ := a.asking.Do(origin, func() (any, error) {
+	address, err := a.asking.do(ctx, origin, func() (string, error) {
 		if known, ok := a.found.Load(origin); ok {
-			return known, nil
+			return known.(string), nil //nolint:errcheck,forcetypeassert // see below
 		}
 		address, err := ask(ctx, r)
 		if err == nil {
@@ -40,7 +38,7 @@ func (a *Alternatives) of(ctx context.Context, r *Request) (*rv.Endpoint, error)
 	if err != nil {
 		return nil, err
 	}
-	out.Address = got.(string) //nolint:errcheck,forcetypeassert // see ask
+	out.Address = address
 	return &out, nil
 }
 

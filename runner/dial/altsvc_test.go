@@ -128,6 +128,55 @@ func TestAlternativesAfterAnAddressThatHangs(t *testing.T) {
 	})
 }
 
+// TestQuestionsHaveTheTimeOfEachAttempt: an attempt that waits for the question of another one asks itself when the time of that one is over.
+func TestQuestionsHaveTheTimeOfEachAttempt(t *testing.T) {
+	stop := errors.New("no server")
+	for name, tt := range map[string]struct {
+		r     Request
+		start func(*httptest.Server)
+		want  error
+	}{
+		"protocol": {Request{Protocol: rv.ProtocolDiscovered, Discovery: new(Discovery)}, (*httptest.Server).Start, nil},
+		"Alt-Svc":  {Request{Protocol: rv.ProtocolH3, Alternatives: new(Alternatives)}, (*httptest.Server).StartTLS, stop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &halfHanging{accepted: make(chan net.Conn)}
+				origin := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Alt-Svc", `h3=":4433"`)
+				}))
+				_ = origin.Listener.Close()
+				origin.Listener = n
+				tt.start(origin)
+				defer origin.Close()
+				first := tt.r
+				first.Endpoint = &rv.Endpoint{Scheme: "https", Authority: "example.com", Address: "example.com:443"}
+				first.Timeout, first.Network, first.Resolver = 10*time.Second, n, fixed("192.0.2.1")
+				if client, ok := origin.Client().Transport.(*http.Transport); ok && first.Alternatives != nil {
+					first.TLS = client.TLSClientConfig
+				}
+				first.QUIC = func(context.Context, net.Addr, string, *tls.Config) (Streams, error) { return nil, stop }
+				second := first
+				second.Resolver = fixed("192.0.2.2")
+				go func() {
+					if _, err := Open(t.Context(), &first); err == nil {
+						t.Error("connected to an address that hangs")
+					}
+				}()
+				time.Sleep(first.Timeout - time.Second)
+				began := time.Now()
+				c, err := Open(t.Context(), &second)
+				if !errors.Is(err, tt.want) || time.Since(began) != time.Second {
+					t.Errorf("error %v after %v, want %v after 1s", err, time.Since(began), tt.want)
+				}
+				if err == nil {
+					c.Close()
+				}
+			})
+		})
+	}
+}
+
 // halfHanging is a Network in which 192.0.2.1 gives no answer, and the listener of all other addresses.
 type halfHanging struct {
 	Network

@@ -219,7 +219,7 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	if r.Protocol == rv.ProtocolDiscovered {
 		r.report(Handshaking)
 		asked := time.Now()
-		if out.Protocol, err = r.Discovery.of(r.Endpoint, connect); err != nil {
+		if out.Protocol, err = r.Discovery.of(ctx, r.Endpoint, connect); err != nil {
 			return nil, err
 		}
 		begin = begin.Add(time.Since(asked)) // it is not a part of this connection

@@ -2,6 +2,7 @@ package dial
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/sync/singleflight"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
@@ -23,7 +23,7 @@ const answerWithin = time.Second
 // Discovery knows the protocols of servers without TLS. It asks each endpoint once, with connections of its own, and is
 // safe for concurrent use.
 type Discovery struct {
-	asking singleflight.Group
+	asking asking[rv.Protocol]
 	mu     sync.Mutex
 	// found has the protocol of each address of an endpoint. An endpoint that gave no answer is asked again.
 	found map[string]rv.Protocol
@@ -36,12 +36,12 @@ func (d *Discovery) Found(address string) rv.Protocol {
 	return d.found[address]
 }
 
-// of returns the protocol of an endpoint. ask is called unless the protocol is known.
-func (d *Discovery) of(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
+// of returns the protocol of an endpoint. Unless it is known, it connects as long as ctx allows.
+func (d *Discovery) of(ctx context.Context, e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
 	if p := d.Found(e.Address); p != "" {
 		return p, nil
 	}
-	p, err, _ := d.asking.Do(e.Address, func() (any, error) {
+	return d.asking.do(ctx, e.Address, func() (rv.Protocol, error) {
 		p, err := discover(e, connect)
 		if err == nil {
 			d.mu.Lock()
@@ -53,7 +53,6 @@ func (d *Discovery) of(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Pro
 		}
 		return p, err
 	})
-	return p.(rv.Protocol), err
 }
 
 // discover offers HTTP/2 with prior knowledge (RFC 9113 3.3). A server of HTTP/1.1 takes the preface for a request with

@@ -106,13 +106,13 @@ func TestDiscoveryAsksOnce(t *testing.T) {
 	}
 	var d Discovery
 	e := &rv.Endpoint{Address: "a.example:80", Authority: "a.example"}
-	if p, err := d.of(e, connect); p != "" || err == nil || d.Found(e.Address) != "" {
+	if p, err := d.of(t.Context(), e, connect); p != "" || err == nil || d.Found(e.Address) != "" {
 		t.Errorf("%q, %v of an endpoint that refuses", p, err)
 	}
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			if p, err := d.of(e, connect); p != rv.ProtocolHTTP1 || err != nil {
+			if p, err := d.of(t.Context(), e, connect); p != rv.ProtocolHTTP1 || err != nil {
 				t.Errorf("%q, %v", p, err)
 			}
 		})
