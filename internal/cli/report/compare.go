@@ -18,14 +18,16 @@ import (
 // CompareLong is the help of the commands that compare two reports.
 const CompareLong = `A figure of B is worse if it differs from A by more than the tolerance: a lower rate, a
 higher error rate, or a higher response time. A percentile is judged only if at least
-10 requests were slower in both runs; p99 needs 1000 requests.
+10 requests were slower in both runs; p99 needs 1000 requests. Of two searches, only the
+highest load is judged.
 
 Exit codes:
   0  no figure of B is worse
   1  bad command line, or a report that cannot be compared
   2  a figure of B is worse
   3  inconclusive: the verdict of a run is Inconclusive or Error, the runs have too few
-     requests, or the generator lagged and only times or rates are worse
+     requests, only one of them is a search or the results of two searches cannot be
+     compared, or the generator lagged and only times or rates are worse
   5  the comparison could not be written`
 
 // compareFormats are the formats of a comparison.
