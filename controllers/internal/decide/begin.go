@@ -15,7 +15,7 @@ import (
 
 // Begin decides the start.
 func Begin(f *run.Facts, next *record.Record) error {
-	live := record.Live{Generation: next.Plan.Generation, Rates: record.RatesOf(f.Plan.Rates), Shards: f.Plan.Shards}
+	live := record.Live{Generation: f.LoadTest.Generation, Rates: record.RatesOf(f.Plan.Rates), Shards: f.Plan.Shards}
 	next.Start = &record.Start{Time: f.MicroTime(), Job: f.Job.UID, With: f.Starters(), Live: live,
 		Unplanned: run.Unplanned(&f.LoadTest.Spec)}
 	next.Live = live

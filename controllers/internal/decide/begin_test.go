@@ -102,6 +102,15 @@ func TestStarters(t *testing.T) {
 	}
 }
 
+// TestBeginOfAnEditedSpec: an edit that needs no other plan, such as that of a TTL, leaves the plan that is stored.
+func TestBeginOfAnEditedSpec(t *testing.T) {
+	f := runtest.New(runtest.WithJob, runtest.RunnersAre(runnerv1alpha1.StateReady, runnerv1alpha1.StateReady))
+	f.LoadTest.Generation = 2
+	if err := Begin(f, f.Record); err != nil || f.StartedGeneration() != 2 || f.Record.Live.Generation != 2 {
+		t.Errorf("started with generation %d, live %d (%v); want 2", f.StartedGeneration(), f.Record.Live.Generation, err)
+	}
+}
+
 // TestNoPodOfAReadyRunner: the pod was deleted, or a queue suspended the Job and its watch is behind that of pods.
 func TestNoPodOfAReadyRunner(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -101,13 +101,14 @@ func (g *Group) propose() {
 }
 
 // nextChange is what must change now, without the time, and whether it begins a probe; nil: nothing. The changes of the
-// spec come first, then those of members.
+// spec come first, then those of members. The spec that started can be newer than the last change before the start:
+// both have the same plan.
 func (g *Group) nextChange() (change *runnerv1alpha1.Update, begins bool) {
 	if !g.begun() || g.d.Record.Stop != nil || g.d.Record.End != nil {
 		return nil, false
 	}
 	next := *g.changes.newest()
-	if live := &g.d.Record.Live; live.Generation > next.Generation {
+	if live := &g.d.Record.Live; live.Generation > max(next.Generation, g.d.Record.Start.Live.Generation) {
 		next.Generation, next.Rates, next.Suspended = live.Generation, record.Apply(live.Rates, g.d.Plan.Rates),
 			live.Suspended
 		return &next, false

@@ -91,7 +91,10 @@ func TestGroup(t *testing.T) {
 			d.desired.Record = &next
 		}
 	}
-	start := change(func(r *record.Record) { r.Start = &record.Start{} })
+	start := change(func(r *record.Record) { // of a later generation with the same load
+		r.Live.Generation = 2
+		r.Start = &record.Start{Live: r.Live}
+	})
 	stop := change(func(r *record.Record) { r.Stop = &record.Stop{Reason: "spec.stop"} })
 	end := change(func(r *record.Record) { r.End = &record.End{} })
 	for i, step := range []struct {
@@ -121,6 +124,9 @@ func TestGroup(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("step %d, %s (-want +got):\n%s", i, step.what, diff)
+		}
+		if v.Proposal != nil {
+			t.Errorf("step %d, %s: proposes %+v", i, step.what, v.Proposal)
 		}
 		if r := d.desired.Record; (v.Progress != nil) != (r.Start != nil && r.End == nil) {
 			t.Errorf("step %d, %s: progress %+v; want some between the start and the end", i, step.what, v.Progress)
