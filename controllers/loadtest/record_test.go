@@ -17,6 +17,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
@@ -43,6 +44,22 @@ func recording(t *testing.T, s *run.Facts) *reconciler {
 		take(s, stored)
 	}
 	return r
+}
+
+// TestNoRecordOfADeletedTest: a new leader whose cache is late does not run a LoadTest that was deleted with its record.
+func TestNoRecordOfADeletedTest(t *testing.T) {
+	s := &run.Facts{LoadTest: builder.Minimal("a").Build(), Record: &record.Record{}}
+	r := recording(t, s)
+	if err := r.perform.client.Delete(t.Context(), s.LoadTest.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := r.admitted(t.Context(), s); err != nil || b == nil || b.Retry == 0 {
+		t.Errorf("got %+v, %v; want another look at the cache", b, err)
+	}
+	all := &statev1alpha1.LoadTestRunList{}
+	if err := r.perform.client.List(t.Context(), all); err != nil || len(all.Items) != 0 {
+		t.Errorf("%d records of a LoadTest that was deleted, and error %v", len(all.Items), err)
+	}
 }
 
 // TestReleaseForgetsThePlan: memory follows the tests that run, not those that finished.

@@ -51,9 +51,9 @@ func (o *observer) noteEdited(f *run.Facts) (err error) {
 	return nil
 }
 
-// specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet
-// leads to another plan. The API server refuses an edit after startTime is in status; one between this read and that
-// write has no effect and is reported.
+// specIsCurrent returns whether the API server has the LoadTest with the spec of this pass. An edit that the cache does
+// not show yet leads to another plan. The API server refuses an edit after startTime is in status; one between this
+// read and that write has no effect and is reported.
 func (o *observer) specIsCurrent(ctx context.Context, f *run.Facts) (bool, error) {
 	lt := &v1alpha1.LoadTest{}
 	err := o.reader.Get(ctx, f.Key(), lt)
@@ -61,7 +61,7 @@ func (o *observer) specIsCurrent(ctx context.Context, f *run.Facts) (bool, error
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading the LoadTest before the start: %w", err)
+		return false, fmt.Errorf("reading the LoadTest: %w", err)
 	}
 	return lt.UID == f.LoadTest.UID && lt.Generation == f.LoadTest.Generation && lt.DeletionTimestamp == nil, nil
 }

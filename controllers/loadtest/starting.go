@@ -41,8 +41,14 @@ func (r *reconciler) starting(ctx context.Context, f *run.Facts) error {
 	return nil
 }
 
-// admitted notes whether the test waits for its lock or in a queue: the deadline counts from the end of the wait.
+// admitted notes whether the test waits for its lock or in a queue: the deadline counts from the end of the wait. It
+// makes the run record, but not that of a LoadTest that was deleted and that the cache still has.
 func (r *reconciler) admitted(ctx context.Context, f *run.Facts) (*run.Blocker, error) {
+	if !f.Stored {
+		if ok, err := r.observe.specIsCurrent(ctx, f); err != nil || !ok {
+			return &run.Blocker{Retry: staleInterval}, err
+		}
+	}
 	if err := r.observe.unlocked(ctx, f); err != nil {
 		return nil, err
 	}
