@@ -42,10 +42,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	leading := func() bool { return true }
-	if opts.Leader != nil {
-		leading = opts.Leader.Leading
+	if opts.Leader == nil {
+		opts.Leader = onlyReplica{}
 	}
+	leading := opts.Leader.Leading
 	for _, setup := range []func(ctrl.Manager, *configv1alpha1.OperatorConfig, func() time.Time,
 		func() bool) error{loadtestschedule.Setup, ttl.Setup, upload.Setup} {
 		if err := setup(mgr, cfg, opts.Clock, leading); err != nil {
@@ -57,6 +57,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	}
 	return loadtest.Setup(ctx, mgr, cfg, opts)
 }
+
+// onlyReplica is the Leader if leader election is disabled.
+type onlyReplica struct{}
+
+func (onlyReplica) Leading() bool { return true }
+func (onlyReplica) Term() int64   { return 0 }
 
 // cmd/manager protects the metrics as kubebuilder does it: the client shows a token, which the API server reviews
 // (TokenReview), and needs the right to get /metrics (SubjectAccessReview).

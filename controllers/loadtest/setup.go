@@ -68,24 +68,12 @@ type Leader interface {
 	Term() int64
 }
 
-// onlyReplica is the Leader if leader election is disabled.
-type onlyReplica struct{}
-
-func (onlyReplica) Leading() bool { return true }
-func (onlyReplica) Term() int64   { return 0 }
-
-// Setup adds the controller and its collector to a manager.
+// Setup adds the controller and its collector to a manager. The options must have a clock and a leader.
 func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, opts Options) error {
 	if opts.ControlAddress == nil {
 		opts.ControlAddress = controlAddress
 	}
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
 	opts.StatusInterval = cmp.Or(opts.StatusInterval, time.Second)
-	if opts.Leader == nil {
-		opts.Leader = onlyReplica{}
-	}
 	if err := checkPodTemplate(cfg); err != nil {
 		return err
 	}

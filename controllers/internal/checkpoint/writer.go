@@ -34,9 +34,9 @@ type Options struct {
 	BytesPerSecond int
 	// Interval is the time between two checkpoints of a runner if the budget allows it; zero: MinInterval.
 	Interval time.Duration
-	// Leading returns whether this process is the leader; nil: it always is. The Writer writes nothing otherwise.
+	// Leading returns whether this process is the leader. The Writer writes nothing otherwise.
 	Leading func() bool
-	// Changed is called after Problem has another result for a run; nil: nothing is called. It must not block.
+	// Changed is called after Problem has another result for a run. It must not block.
 	Changed func(types.NamespacedName)
 	Log     logr.Logger
 }
@@ -89,12 +89,6 @@ type problem struct {
 // known any more.
 func NewWriter(stores func(Key) *Store, opts Options) *Writer {
 	opts.Interval = cmp.Or(opts.Interval, MinInterval)
-	if opts.Leading == nil {
-		opts.Leading = func() bool { return true }
-	}
-	if opts.Changed == nil {
-		opts.Changed = func(types.NamespacedName) {}
-	}
 	return &Writer{stores: stores, opts: opts, known: map[Key]*written{}, runs: map[types.UID]*problem{}}
 }
 

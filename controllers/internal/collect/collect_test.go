@@ -85,7 +85,8 @@ func (f *fleet) operator() {
 		_, _ = fmt.Sscan(address, &i)
 		return client{f, i}
 	}
-	opts := Options{Options: shards.Options{Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead}, Interval: time.Second, Leading: func() bool { return !f.replaced.Load() }}
+	opts := Options{Options: shards.Options{Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead}, Interval: time.Second,
+		Leading: func() bool { return !f.replaced.Load() }, Term: func() int64 { return 0 }}
 	f.registry = NewRegistry(opts, dial, logr.Discard(), func(types.NamespacedName) {})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

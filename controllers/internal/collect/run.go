@@ -18,9 +18,9 @@ type Options struct {
 	shards.Options
 	// Interval between two looks at a runner that works.
 	Interval time.Duration
-	// Term returns a number that grows with each change of the leader; nil: 0.
+	// Term returns a number that grows with each change of the leader.
 	Term func() int64
-	// Leading returns whether no other operator can be the leader; nil: it always is so.
+	// Leading returns whether no other operator can be the leader.
 	Leading func() bool
 }
 
@@ -163,7 +163,8 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 			r.group.Waits(id, now)
 		}
 	}
-	next := r.group.Next(r.moment(now))
+	next := r.group.Next(shards.Moment{Now: now, Pace: r.load.Pace(r.opts.Interval), Leading: r.opts.Leading(),
+		Term: r.opts.Term()})
 	for _, c := range next.Calls {
 		r.call(ctx, c)
 	}
@@ -180,14 +181,6 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 		r.wake()
 	}
 	return next.Wait
-}
-
-func (r *run) moment(now time.Time) shards.Moment {
-	m := shards.Moment{Now: now, Pace: r.load.Pace(r.opts.Interval), Leading: r.opts.Leading == nil || r.opts.Leading()}
-	if r.opts.Term != nil {
-		m.Term = r.opts.Term()
-	}
-	return m
 }
 
 func (r *run) call(ctx context.Context, c shards.Call) {
