@@ -43,7 +43,7 @@ type LoadTestStatus struct {
 	// Completed, Stopped or Failed. It is for people. Programs read conditions.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
-	// conditions are PlanReady, RunnersReady, Finished, Succeeded, Passed, Reconciling and Stalled.
+	// conditions are PlanReady, RunnersReady, Finished, Succeeded, Passed, Reconciling, Stalled and ReportStored.
 	// docs/reference/loadtest/status.md lists their values in each state. Wait for Finished: it is True when the test has
 	// ended, for any reason. Each condition has an observedGeneration.
 	// +optional
@@ -595,7 +595,8 @@ type ChainResult struct {
 	// +kubebuilder:validation:Minimum=0
 	Aborted int64 `json:"aborted"`
 	// abortedBy are the numbers of aborted chain instances by reason, the most frequent reason first. The reasons
-	// are failedCheck, missingCapture, timedOut, reset, connectionLost, dropped, script, location and notification.
+	// are failedCheck, missingCapture, timedOut, reset, connectionLost, dropped, script, location, notification and
+	// stopped.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

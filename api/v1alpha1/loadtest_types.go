@@ -159,8 +159,8 @@ type LoadTestSpec struct {
 	// Stages run one after another without a gap. Warm-up stages come first, and at
 	// least one stage is not a warm-up stage. With search, all stages are warm-up stages, and rates may be empty. All
 	// chains of phase Load use them, except chains with rates of their own. While the test runs, requestsPerSecond,
-	// requestsPer, chainsPerSecond and rampFrom of the active stage and of later stages can change. A stage that has
-	// ended does not change. Default: none; then each chain of phase Load must have rates
+	// requestsPer, chainsPerSecond, rampFrom and closedLoop.concurrency of the active stage and of later stages can
+	// change. A stage that has ended does not change. Default: none; then each chain of phase Load must have rates
 	// of its own. Bounds: at most 64 stages, also together with those of all chains.
 	// +optional
 	// +listType=atomic
@@ -415,7 +415,7 @@ type Target struct {
 	Protocol Protocol `json:"protocol,omitempty"`
 	// connections is the number of connections of all shards together. Each shard gets an exact share: two shards
 	// differ by at most one connection. The runner opens all connections before the test starts, unless
-	// connecting.open is OnDemand. Default: one for each shard. Bounds: one for each shard to 1000000.
+	// connecting.open is OnDemand or PerInstance. Default: one for each shard. Bounds: one for each shard to 1000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000

@@ -409,7 +409,8 @@ type Check struct {
 	// +optional
 	ResponseTime *EmptySource `json:"responseTime,omitempty"`
 	// jsonSchema validates the body against a JSON Schema, of draft 2020-12 unless $schema names another one.
-	// References to other documents are refused.
+	// A schema of a file can refer to files in its directory and below, and one of a ConfigMap to its other keys. An
+	// inline schema cannot refer to other documents.
 	// The validation takes some microseconds for each response.
 	// +optional
 	JSONSchema *JSONSchema `json:"jsonSchema,omitempty"`

@@ -47,8 +47,8 @@ type Limits struct {
 	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
 	// shards is the maximum of spec.runner.shards. Default 0: no limit.
 	Shards int32 `json:"shards,omitempty"`
-	// duration is the maximum length of the stages. A LoadTest whose stages end by requests needs
-	// spec.activeDeadlineSeconds. Default 0: no limit.
+	// duration is the maximum length of the stages. It does not apply if spec.activeDeadlineSeconds is at most as
+	// long. A LoadTest whose stages end by requests needs such a deadline. Default 0: no limit.
 	Duration metav1.Duration `json:"duration,omitzero"`
 	// connections is the maximum number of connections to all targets together. Those to authorities that responses
 	// name (followAuthority) do not count. Default 0: no limit.
