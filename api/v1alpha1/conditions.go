@@ -194,6 +194,12 @@ const (
 	// ReasonLeaseExpired means that a runner sent nothing for some time, because the operator could not renew its
 	// lease in time. See spec.runner.leaseDuration.
 	ReasonLeaseExpired = "LeaseExpired"
+	// ReasonSearchNotFound means that no load of a search held.
+	ReasonSearchNotFound = "SearchNotFound"
+	// ReasonSearchMoved means that probes of a search at the same load have different results.
+	ReasonSearchMoved = "SearchMoved"
+	// ReasonSearchIncomplete means that a search used all its probes, or the run ended, before there was a result.
+	ReasonSearchIncomplete = "SearchIncomplete"
 	// ReasonNotSucceeded means that the test did not run to its end.
 	ReasonNotSucceeded = "NotSucceeded"
 )
