@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -67,7 +68,7 @@ func parse(rules []rv.AddressRule) (out []rule, err error) {
 	return out, nil
 }
 
-// unmapped returns the IPv4 range of a range of IPv4-mapped IPv6 addresses, because contains compares IPv4 addresses.
+// unmapped returns the IPv4 range of a range of IPv4-mapped IPv6 addresses, because matches compares IPv4 addresses.
 func unmapped(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
@@ -77,67 +78,39 @@ func unmapped(p netip.Prefix) netip.Prefix {
 
 func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-func (r *rule) matchesHost(host string) bool {
+// matches reports whether a host has one of the names, or an address is in one of the ranges. The zero address is not.
+func (r *rule) matches(host string, ip netip.Addr) bool {
 	for _, pattern := range r.hosts {
 		if ok, _ := path.Match(pattern, host); ok {
 			return true
 		}
 	}
-	return false
-}
-
-func (r *rule) contains(ip netip.Addr) bool {
-	for _, p := range r.ranges {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // Host returns the name of the rule that denies a host before its name is resolved; "": none does. The host of a URL
 // can be an IP address.
 func (p *Policy) Host(host string) string {
-	if p == nil {
-		return ""
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return p.Address(host, ip)
-	}
-	host = canonical(host)
-	for i := range p.denied {
-		if p.denied[i].matchesHost(host) {
-			return p.denied[i].name
-		}
-	}
-	if len(p.allowed) > 0 && p.onlyHosts && !p.allows(host, netip.Addr{}) {
-		return NotAllowed
-	}
-	return ""
+	ip, err := netip.ParseAddr(host)
+	return p.denying(host, ip, err == nil)
 }
 
 // Address returns the name of the rule that denies a connection to an IP address of a host; "": none does.
-func (p *Policy) Address(host string, ip netip.Addr) string {
+func (p *Policy) Address(host string, ip netip.Addr) string { return p.denying(host, ip, true) }
+
+// denying returns the name of the rule that denies a host with an address. An allowed rule can match the address of a
+// host that is not resolved yet, so then only rules without ranges decide that none matches.
+func (p *Policy) denying(host string, ip netip.Addr, resolved bool) string {
 	if p == nil {
 		return ""
 	}
 	host, ip = canonical(host), ip.Unmap().WithZone("")
-	for i := range p.denied {
-		if p.denied[i].matchesHost(host) || p.denied[i].contains(ip) {
-			return p.denied[i].name
-		}
+	matches := func(r rule) bool { return r.matches(host, ip) }
+	if i := slices.IndexFunc(p.denied, matches); i >= 0 {
+		return p.denied[i].name
 	}
-	if len(p.allowed) > 0 && !p.allows(host, ip) {
+	if len(p.allowed) > 0 && (resolved || p.onlyHosts) && !slices.ContainsFunc(p.allowed, matches) {
 		return NotAllowed
 	}
 	return ""
-}
-
-func (p *Policy) allows(host string, ip netip.Addr) bool {
-	for i := range p.allowed {
-		if p.allowed[i].matchesHost(host) || p.allowed[i].contains(ip) {
-			return true
-		}
-	}
-	return false
 }
