@@ -47,7 +47,7 @@ func baselineContent(m *compile.Manifest, s rv.BaselineSource) ([]byte, error) {
 		return nil, errors.New("only the operator knows its runs")
 	}
 	if s.File == "" {
-		content, found := m.ConfigMapData(s.ConfigMap)
+		content, found := m.Data(compile.ConfigMap, s.ConfigMap)
 		switch {
 		case !found:
 			return nil, errors.New("it is not in the manifest")

@@ -270,7 +270,7 @@ func (l *linter) files(m *compile.Manifest) []compile.File {
 	files, errs := compile.Files(m)
 	absent := map[string]bool{}
 	for _, mount := range compile.Mounts(&m.LoadTest.Spec) {
-		if !hasObject(m, mount) {
+		if _, found := m.Data(mount.Kind, mount.Name); !found {
 			absent[mount.Items[0].Field.String()] = true
 			l.warnings(field.ErrorList{absentObject(m, &mount)})
 		}
@@ -293,19 +293,4 @@ func absentObject(m *compile.Manifest, mount *compile.Mount) *field.Error {
 	return field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
 		"%s %q of namespace %q is not in the manifest, so its content is not checked; h2surge run needs the %s in the manifest, or %s in place of this field",
 		mount.Kind, mount.Name, m.LoadTest.Namespace, mount.Kind, instead))
-}
-
-func hasObject(m *compile.Manifest, mount compile.Mount) bool {
-	is := func(name, namespace string) bool { return name == mount.Name && namespace == m.LoadTest.Namespace }
-	for i := range m.ConfigMaps {
-		if c := &m.ConfigMaps[i]; mount.Kind == compile.ConfigMap && is(c.Name, c.Namespace) {
-			return true
-		}
-	}
-	for i := range m.Secrets {
-		if s := &m.Secrets[i]; mount.Kind == compile.Secret && is(s.Name, s.Namespace) {
-			return true
-		}
-	}
-	return false
 }

@@ -99,7 +99,7 @@ func Files(m *Manifest) ([]File, field.ErrorList) {
 	var out []File
 	var errs field.ErrorList
 	for _, mount := range Mounts(&m.LoadTest.Spec) {
-		data, found := m.data(mount.Kind, mount.Name)
+		data, found := m.Data(mount.Kind, mount.Name)
 		for _, item := range mount.Items {
 			content, has := data[item.Key]
 			switch {
@@ -125,9 +125,9 @@ func Files(m *Manifest) ([]File, field.ErrorList) {
 	return out, errs
 }
 
-// data returns the data of an object in the LoadTest's namespace. If two objects have the same name, the last one
+// Data returns the data of an object in the LoadTest's namespace. If two objects have the same name, the last one
 // counts, as with kubectl apply.
-func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found bool) {
+func (m *Manifest) Data(kind Kind, name string) (data map[string][]byte, found bool) {
 	take := func(meta *metav1.ObjectMeta, binary map[string][]byte, text map[string]string) {
 		if meta.Name != name || meta.Namespace != m.LoadTest.Namespace {
 			return
@@ -150,11 +150,6 @@ func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found b
 		take(&m.Secrets[i].ObjectMeta, m.Secrets[i].Data, m.Secrets[i].StringData)
 	}
 	return data, found
-}
-
-// ConfigMapData returns the data of a ConfigMap of the manifest in the LoadTest's namespace.
-func (m *Manifest) ConfigMapData(name string) (data map[string][]byte, found bool) {
-	return m.data(ConfigMap, name)
 }
 
 // OwnFile is a file that a spec names itself.
