@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
+	"math/big"
 	"time"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -10,41 +10,25 @@ import (
 )
 
 // decimal is a number such as 5000 or 0.25, of at most six decimals.
-var decimal = lazy.Regexp(`^([0-9]{1,12})(?:\.([0-9]{1,6}))?$`)
+var decimal = lazy.Regexp(`^[0-9]{1,12}(\.[0-9]{1,6})?$`)
 
 // maxRatePeriod is the bound of requestsPer.period.
 const maxRatePeriod = 24 * time.Hour
 
 // perSecond reads requests per second. 2.5 becomes 5 requests in 2 s.
 func perSecond(text string) (*v1alpha1.RequestsPer, error) {
-	m := decimal().FindStringSubmatch(text)
-	if m == nil {
+	if !decimal().MatchString(text) {
 		return nil, fmt.Errorf("%q is not a number of requests per second; allowed: numbers such as 5000 or 0.5", text)
 	}
-	count, err := strconv.ParseInt(m[1]+m[2], 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("%q is too large", text)
-	}
-	seconds := int64(1)
-	for range len(m[2]) {
-		seconds *= 10
-	}
-	if count == 0 {
+	rate, _ := new(big.Rat).SetString(text) // it takes all decimals
+	if rate.Sign() == 0 {
 		return nil, fmt.Errorf("%q is not a load; allowed: numbers such as 5000 or 0.5; without --rps, the target decides the rate", text)
 	}
-	divisor := greatestDivisor(count, seconds)
-	period := time.Duration(seconds/divisor) * time.Second
+	period := time.Duration(rate.Denom().Int64()) * time.Second
 	if period > maxRatePeriod {
 		return nil, fmt.Errorf("%q needs a period of more than 24h; allowed: numbers such as 5000, 0.5 or 0.0001", text)
 	}
-	return &v1alpha1.RequestsPer{Count: count / divisor, Period: v1alpha1.Duration{Duration: period}}, nil
-}
-
-func greatestDivisor(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	return &v1alpha1.RequestsPer{Count: rate.Num().Int64(), Period: v1alpha1.Duration{Duration: period}}, nil
 }
 
 // rates returns the rate of the flags, after its warm-up.
