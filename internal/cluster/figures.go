@@ -12,6 +12,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
@@ -62,7 +63,7 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	if s.Lasts > 0 {
 		text += " of " + s.Lasts.Round(time.Second).String()
 	}
-	if from, to := r.RampFrom, planRate(r); from != nil && to.Period > 0 {
+	if from, to := r.RampFrom, compile.RateOf(r); from != nil && to.Period > 0 {
 		text += fmt.Sprintf(", ramp from %s/s to %s/s", build.FormatRate(float64(*from)/to.Period.Seconds()),
 			build.FormatRate(float64(to.Count)/to.Period.Seconds()))
 	}
@@ -95,7 +96,8 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 		return "-"
 	}
 	r := &lt.Spec.Rates[s.Index]
-	rate := build.FormatRate(build.RateAt(planRate(r), s.Elapsed))
+	plan := compile.RateOf(r)
+	rate := build.FormatRate(build.RateAt(&plan, s.Elapsed))
 	switch {
 	case r.ClosedLoop != nil:
 		return "max"

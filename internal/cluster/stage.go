@@ -3,8 +3,8 @@ package cluster
 import (
 	"time"
 
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/report/build"
 )
 
@@ -47,27 +47,8 @@ func length(r *v1alpha1.Rate) time.Duration {
 	if r.ClosedLoop != nil && r.Requests != nil {
 		return 0 // it may end before its duration
 	}
-	return time.Duration(build.Nominal(planRate(r)) * float64(time.Second))
-}
-
-// planRate returns a stage as in a plan, without its name and arrivals.
-func planRate(r *v1alpha1.Rate) *rv.Rate {
-	out := &rv.Rate{RampFrom: r.RampFrom, ClosedLoop: r.ClosedLoop != nil}
-	if r.Requests != nil {
-		out.Requests = *r.Requests
-	}
-	if r.Duration != nil {
-		out.Duration = r.Duration.Duration
-	}
-	switch {
-	case r.RequestsPerSecond != nil:
-		out.Count, out.Period = *r.RequestsPerSecond, time.Second
-	case r.RequestsPer != nil:
-		out.Count, out.Period = r.RequestsPer.Count, r.RequestsPer.Period.Duration
-	case r.ChainsPerSecond != nil:
-		out.Count, out.Period, out.ChainsPerSecond = *r.ChainsPerSecond, time.Second, true
-	}
-	return out
+	plan := compile.RateOf(r)
+	return time.Duration(build.Nominal(&plan) * float64(time.Second))
 }
 
 // pausedFor returns the time since the start during which the test was suspended, from the list of changes.

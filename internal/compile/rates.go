@@ -112,34 +112,37 @@ func (c *checker) ownRates(at *field.Path, chain *v1alpha1.Chain) {
 	}
 }
 
-func (c *planner) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
-	out := runnerv1alpha1.Rate{Name: r.Name, WarmUp: r.WarmUp}
-	if r.RequestsPerSecond != nil {
+// RateOf returns a stage of a plan without its arrivals.
+func RateOf(r *v1alpha1.Rate) runnerv1alpha1.Rate {
+	out := runnerv1alpha1.Rate{Name: r.Name, WarmUp: r.WarmUp, RampFrom: r.RampFrom, ClosedLoop: r.ClosedLoop != nil,
+		Requests: ptr.Deref(r.Requests, 0)}
+	if r.Duration != nil {
+		out.Duration = r.Duration.Duration
+	}
+	switch {
+	case r.RequestsPerSecond != nil:
 		out.Count, out.Period = *r.RequestsPerSecond, time.Second
-	}
-	if per := r.RequestsPer; per != nil {
-		out.Count, out.Period = per.Count, per.Period.Duration
-	}
-	if r.ChainsPerSecond != nil {
+	case r.RequestsPer != nil:
+		out.Count, out.Period = r.RequestsPer.Count, r.RequestsPer.Period.Duration
+	case r.ChainsPerSecond != nil:
 		out.Count, out.Period, out.ChainsPerSecond = *r.ChainsPerSecond, time.Second, true
-		if r.Requests != nil {
-			c.fail(at.Child("requests"), "requests is not allowed with chainsPerSecond; set duration")
-		}
+	case r.ClosedLoop != nil:
+		out.Count = ptr.Deref(r.ClosedLoop.Concurrency, 0)
 	}
-	if out.ClosedLoop = r.ClosedLoop != nil; out.ClosedLoop {
-		if out.Count = ptr.Deref(r.ClosedLoop.Concurrency, 0); out.Count == 0 {
-			c.fillsStreams(at.Child("closedLoop"))
-		}
+	return out
+}
+
+func (c *planner) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
+	out := RateOf(r)
+	if out.ChainsPerSecond && r.Requests != nil {
+		c.fail(at.Child("requests"), "requests is not allowed with chainsPerSecond; set duration")
+	}
+	if out.ClosedLoop && out.Count == 0 {
+		c.fillsStreams(at.Child("closedLoop"))
 	}
 	c.arrivals(at, r, &out)
 	if r.Duration == nil && r.Requests == nil {
 		c.fail(at, "duration, requests or both are needed")
-	}
-	if r.Duration != nil {
-		out.Duration = r.Duration.Duration
-	}
-	if r.Requests != nil {
-		out.Requests = *r.Requests
 	}
 	if r.Duration == nil && !out.ClosedLoop && out.Count == 0 {
 		c.fail(at, "a rate of 0 needs duration")
@@ -170,7 +173,6 @@ func (c *planner) arrivals(at *field.Path, r *v1alpha1.Rate, out *runnerv1alpha1
 	if (r.Arrivals == v1alpha1.ArrivalsBurst) != (r.BurstSize != nil) {
 		c.fail(at.Child("burstSize"), "burstSize is needed with arrivals Burst, and not allowed without it")
 	}
-	out.RampFrom = r.RampFrom
 	switch r.Arrivals {
 	case v1alpha1.ArrivalsPoisson:
 		out.Arrivals = runnerv1alpha1.ArrivalsPoisson
