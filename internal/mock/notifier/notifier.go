@@ -3,7 +3,6 @@ package notifier
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/h2surge/h2surge/internal/dueheap"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 )
 
@@ -61,16 +61,22 @@ type Sender struct {
 	client  *http.Client
 	timeout time.Duration
 	names   []rules.NotificationName
+	begun   time.Time
 	wake    chan struct{} // has an element if Run must look again
 
 	// mu guards the fields below. It is never locked while a notification is sent.
 	mu     sync.Mutex
 	epoch  uint32 // raised by Reset: earlier notifications are not counted
 	counts []Count
-	queue  queue
-	seq    uint64
-	bytes  int // of queued notifications and those in flight
+	queue  dueheap.Heap[*item] // by the time since begun
+	bytes  int                 // of queued notifications and those in flight
 	flying int
+}
+
+// item is a notification that has not been sent yet.
+type item struct {
+	rules.Notification
+	epoch uint32 // of the counts, when the request arrived
 }
 
 // New returns a Sender of the notifications with these names. It sends HTTP/2: with prior knowledge to http URIs, over
@@ -80,7 +86,7 @@ func New(names []rules.NotificationName, how rules.Sending) *Sender {
 }
 
 func newSender(names []rules.NotificationName, transport http.RoundTripper, timeout time.Duration) *Sender {
-	s := &Sender{names: names, timeout: timeout, wake: make(chan struct{}, 1), client: &http.Client{
+	s := &Sender{names: names, timeout: timeout, begun: time.Now(), wake: make(chan struct{}, 1), client: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -104,13 +110,13 @@ func newTransport(how rules.Sending) *http.Transport {
 func (s *Sender) Add(list []rules.Notification, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range list {
-		s.add(&list[i], now)
+	for i := range list { // a nanosecond apart, which keeps their order
+		s.add(&list[i], now.Sub(s.begun)+time.Duration(i))
 	}
 	s.kick()
 }
 
-func (s *Sender) add(n *rules.Notification, now time.Time) {
+func (s *Sender) add(n *rules.Notification, since time.Duration) {
 	count := &s.counts[n.Number]
 	count.Requested++
 	switch {
@@ -129,8 +135,7 @@ func (s *Sender) add(n *rules.Notification, now time.Time) {
 	count.SentTwice += uint64(n.Copies - 1)
 	count.Pending += uint64(n.Copies)
 	s.bytes += n.Size()
-	s.seq++
-	heap.Push(&s.queue, &item{Notification: *n, due: now.Add(n.Delay), seq: s.seq, epoch: s.epoch})
+	s.queue.Push(&item{Notification: *n, epoch: s.epoch}, int64(since+n.Delay))
 }
 
 func (s *Sender) kick() {
@@ -163,15 +168,16 @@ func (s *Sender) Run(ctx context.Context) {
 func (s *Sender) begin(ctx context.Context, sending *sync.WaitGroup) (wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := time.Since(s.begun)
 	for started := 0; s.queue.Len() > 0 && s.flying < MaxInFlight; started++ {
 		if started == batch {
 			return 0
 		}
-		if wait := s.queue[0].due.Sub(now); wait > 0 {
+		n, due := s.queue.First()
+		if wait := time.Duration(due) - now; wait > 0 {
 			return wait
 		}
-		n := heap.Pop(&s.queue).(*item)
+		s.queue.Pop()
 		s.flying++
 		sending.Go(func() { s.deliver(ctx, n) })
 	}
