@@ -133,7 +133,7 @@ func (c *converter) connectTo() string {
 	for _, entry := range c.all["--connect-to"] {
 		if part := addresses(entry); len(part) == 4 && (part[0] == "" || strings.EqualFold(part[0], host)) &&
 			(part[1] == "" || part[1] == port) {
-			return net.JoinHostPort(first(part[2], host), first(part[3], port))
+			return net.JoinHostPort(cmp.Or(part[2], host), cmp.Or(part[3], port))
 		}
 		c.Warn("--connect-to", "an entry is not about the URL, and left out")
 	}
@@ -168,13 +168,6 @@ func addresses(s string) (out []string) {
 		}
 	}
 	return out
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // seconds is a number of seconds, with decimals.

@@ -10,22 +10,17 @@ import (
 
 // flag is one that a tool has.
 type flag struct {
-	long  string // after --; may be empty
+	long  string // after --
 	short byte   // after -; 0: it has none
 	value bool   // one follows
 }
 
 // name is how messages have it.
-func (f *flag) name() string {
-	if f.long != "" {
-		return "--" + f.long
-	}
-	return "-" + string(f.short)
-}
+func (f *flag) name() string { return "--" + f.long }
 
 // Flag is one that was given.
 type Flag struct {
-	Name  string // with its dashes, the long one if it has both
+	Name  string // the long one, with its dashes
 	Value string
 }
 
@@ -68,7 +63,7 @@ func (p *flagParser) long(arg string) {
 	name, value, hasValue := strings.Cut(arg[2:], "=")
 	f := p.find(func(f *flag) bool { return f.long == name })
 	switch {
-	case f == nil || name == "":
+	case f == nil:
 		p.unknown("--"+name, hasValue)
 	case f.value && !hasValue:
 		p.take(f)

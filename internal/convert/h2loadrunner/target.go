@@ -187,16 +187,17 @@ func (c *converter) http2() {
 	}
 }
 
+// window is 2^bits-1 octets, a flow control window as h2load has it.
 func (c *converter) window(name string) *int32 {
 	if !c.top.Has(name) {
 		return nil
 	}
-	n, ok := window(c.top.Whole(name, 30))
-	if !ok {
+	bits := c.top.Whole(name, 30)
+	if bits < 1 || bits > 31 {
 		c.Fail(name, "must be 1 to 31")
 		return nil
 	}
-	return &n
+	return new(int32(int64(1)<<bits - 1))
 }
 
 func (c *converter) seconds(name string, s float64) *v1alpha1.Duration {
@@ -239,12 +240,4 @@ func (c *converter) connecting() {
 	if n.Ramp != nil || n.MaxAge != nil || n.InactivityTimeout != nil || t.Connecting != nil {
 		t.Connecting = &n
 	}
-}
-
-// window is 2^bits-1 octets, a flow control window as h2load has it.
-func window(bits int64) (octets int32, ok bool) {
-	if bits < 1 || bits > 31 {
-		return 0, false
-	}
-	return int32(int64(1)<<bits - 1), true
 }

@@ -64,11 +64,7 @@ func (c *converter) authority(s string) *v1alpha1.ContentSource {
 		return &v1alpha1.ContentSource{File: s}
 	}
 	source := c.Gather("caCert", "ca.crt", "", []byte(s))
-	if source.ConfigMapKeyRef == nil {
-		return nil
-	}
-	return &v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: source.ConfigMapKeyRef.Name,
-		Key: source.ConfigMapKeyRef.Key}}
+	return &source
 }
 
 func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientCertificate {
