@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/internal/mock/rules"
+	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/report/verdict"
 )
 
@@ -174,12 +175,5 @@ func (l *linter) others(all []compile.Other) {
 		kinds = append(kinds[:mostKinds], "...")
 	}
 	l.add(mistake{line: all[0].Line, level: isNote, text: mask.Line(fmt.Sprintf("%s of other kinds: not checked (%s)",
-		plural(len(all), "object"), strings.Join(kinds, ", ")))})
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+		build.Plural(len(all), "object"), strings.Join(kinds, ", ")))})
 }

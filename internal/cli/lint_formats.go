@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/mock/rules"
+	"github.com/h2surge/h2surge/internal/report/build"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
@@ -44,7 +45,7 @@ func (r *linted) summary() string {
 	all := 0
 	for _, kind := range []string{"LoadTest", "LoadTestSchedule", rules.Kind} {
 		if n := r.checked[kind]; n > 0 {
-			counts, all = append(counts, plural(n, kind)), all+n
+			counts, all = append(counts, build.Plural(n, kind)), all+n
 		}
 	}
 	switch all {

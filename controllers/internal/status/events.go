@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/event"
 	"github.com/h2surge/h2surge/controllers/internal/run"
+	"github.com/h2surge/h2surge/internal/report/build"
 )
 
 // Actions of events.
@@ -100,7 +101,7 @@ func runnerEvents(before, after *v1alpha1.LoadTestStatus) []event.Event {
 	}
 	if starts {
 		out = append(out, event.Normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s",
-			count(members(after.Runners), "runner"))))
+			build.Plural(members(after.Runners), "runner"))))
 	}
 	if none := (v1alpha1.ShardCounts{}); ptr.Deref(after.Shards, none).Lost > ptr.Deref(before.Shards, none).Lost {
 		out = append(out, event.Warning(v1alpha1.ReasonRunnerLost, actionRun, lostMessage(after.Runners)))
@@ -118,14 +119,6 @@ func members(runners []v1alpha1.RunnerStatus) (n int) {
 		}
 	}
 	return n
-}
-
-// count writes a number and its unit: "1 runner", "2 runners".
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
 }
 
 // shareEvents are the events of runners that got or gave up a share of the load while the test ran.

@@ -32,6 +32,14 @@ func FormatTime(us int64) string {
 	return out
 }
 
+// Plural writes a number of things: "1 stage", "2 stages".
+func Plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
 // FormatRate writes requests a second: whole from 1,000 on, else with three significant digits.
 func FormatRate(perSecond float64) string {
 	if math.Abs(perSecond) >= 999.5 {

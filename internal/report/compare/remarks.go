@@ -40,8 +40,8 @@ func remarks(a, b *rv.Report) []string {
 // stages returns the first difference of the rate stages.
 func stages(a, b *rv.Report) []string {
 	if len(a.Stages) != len(b.Stages) {
-		return []string{fmt.Sprintf("A has %s, B has %s", number(len(a.Stages), "rate stage"),
-			number(len(b.Stages), "rate stage"))}
+		return []string{fmt.Sprintf("A has %s, B has %s", build.Plural(len(a.Stages), "rate stage"),
+			build.Plural(len(b.Stages), "rate stage"))}
 	}
 	for i := range a.Stages {
 		if x, y := stage(&a.Stages[i]), stage(&b.Stages[i]); x != y {
@@ -72,7 +72,7 @@ func asked(rate, chains float64) string {
 
 // workers is "2 shards with 4 workers".
 func workers(r *rv.Report) string {
-	return fmt.Sprintf("%s with %s", number(r.Generator.Shards, "shard"), number(r.Generator.Workers, "worker"))
+	return build.Plural(r.Generator.Shards, "shard") + " with " + build.Plural(r.Generator.Workers, "worker")
 }
 
 // idle is "idle strategy Sleep with an interval of 500us", or "no idle strategy" in a report of a version without
@@ -88,13 +88,6 @@ func idle(r *rv.Report) string {
 		return "idle strategy Sleep with an interval of " + build.FormatTime(i.SleepIntervalMicroseconds)
 	}
 	return "no idle strategy"
-}
-
-func number(n int, of string) string {
-	if n != 1 {
-		of += "s"
-	}
-	return fmt.Sprintf("%d %s", n, of)
 }
 
 // state returns why the figures of a run may not show how fast the target is.
@@ -117,7 +110,7 @@ func state(name string, r *rv.Report) []string {
 	if n := q.TimedOut + q.Reset + q.ConnectionLost; n > 0 && r.ResponseTime.Count > 0 && r.ResponseTime.Unanswered == 0 {
 		out = append(out, fmt.Sprintf(
 			"The response times of %s leave out %s without a response, as those of earlier versions do", name,
-			number(int(n), "request")))
+			build.Plural(int(n), "request")))
 	}
 	return out
 }

@@ -165,7 +165,7 @@ func observationWords(o *runnerv1alpha1.ObservationResult) string {
 		}
 	}
 	if n := len(o.Gaps); n > 0 {
-		out += fmt.Sprintf(" %s without samples, the first one because: %s.", plural(n, "time"), o.Gaps[0].Cause)
+		out += fmt.Sprintf(" %s without samples, the first one because: %s.", build.Plural(n, "time"), o.Gaps[0].Cause)
 	}
 	return out
 }

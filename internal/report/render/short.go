@@ -150,7 +150,7 @@ func summaryObservations(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 			text += fmt.Sprintf(", and %d more", more)
 		}
 		if n := len(o.Gaps); n > 0 {
-			text += ", " + plural(n, "gap")
+			text += ", " + build.Plural(n, "gap")
 		}
 		wrapNamed(b, "Observed", sentence(o.Name+": "+text))
 	}

@@ -42,19 +42,13 @@ func stageNotes(r *runnerv1alpha1.Report) (out []string) {
 		}
 	}
 	for _, why := range reasons {
-		out = append(out, fmt.Sprintf("The times and errors of %s are missing: %s.", plural(lack[why], "stage"), why))
+		stages := build.Plural(lack[why], "stage")
+		out = append(out, fmt.Sprintf("The times and errors of %s are missing: %s.", stages, why))
 	}
 	if note := rampNote(r); note != "" {
 		out = append(out, note)
 	}
 	return out
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // rampNote names the threshold that failed first while a rate rose; "": none did.
