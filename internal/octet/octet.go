@@ -66,6 +66,22 @@ func TrimBlanks[T ~string | ~[]byte](s T) T {
 	return s
 }
 
+// CutUnquoted cuts s at the first separator outside of quoted strings (RFC 9110 5.6.4).
+func CutUnquoted[T ~string | ~[]byte](s T, separator byte) (before, after T) {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == separator && !quoted:
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, after
+}
+
 // Lower returns c in lower case.
 func Lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {

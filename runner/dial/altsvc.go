@@ -10,6 +10,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // Alternatives knows where the origins of endpoints offer HTTP/3 by Alt-Svc (RFC 7838). It asks each origin once, and
@@ -83,7 +84,7 @@ func ask(ctx context.Context, r *Request) (string, error) {
 func http3Of(fields string) (authority string, ok bool) {
 	for len(fields) > 0 {
 		var entry string
-		entry, fields = cutUnquoted(fields)
+		entry, fields = octet.CutUnquoted(fields, ',')
 		entry, _, _ = strings.Cut(strings.TrimSpace(entry), ";") // an authority has no semicolon
 		id, value, _ := strings.Cut(entry, "=")
 		value = strings.ReplaceAll(strings.Trim(strings.TrimSpace(value), `"`), `\`, "")
@@ -92,20 +93,4 @@ func http3Of(fields string) (authority string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// cutUnquoted returns what is before and after the first comma that is not in quotes.
-func cutUnquoted(s string) (before, after string) {
-	quoted := false
-	for i := 0; i < len(s); i++ {
-		switch {
-		case quoted && s[i] == '\\':
-			i++
-		case s[i] == '"':
-			quoted = !quoted
-		case s[i] == ',' && !quoted:
-			return s[:i], s[i+1:]
-		}
-	}
-	return s, ""
 }

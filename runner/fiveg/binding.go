@@ -16,13 +16,13 @@ var routingParameters = [...]string{"bl", "nfinst", "nfset", "nfservinst", "nfse
 func AppendRoutingBinding(dst, binding []byte) []byte {
 	for len(binding) > 0 {
 		var indication []byte
-		if indication, binding = cutUnquoted(binding, ','); isForCallbacks(indication) {
+		if indication, binding = octet.CutUnquoted(binding, ','); isForCallbacks(indication) {
 			continue
 		}
 		at := len(dst)
 		for len(indication) > 0 {
 			var parameter []byte
-			parameter, indication = cutUnquoted(indication, ';')
+			parameter, indication = octet.CutUnquoted(indication, ';')
 			if !isRoutingParameter(parameter) {
 				continue
 			}
@@ -38,26 +38,10 @@ func AppendRoutingBinding(dst, binding []byte) []byte {
 	return dst
 }
 
-// cutUnquoted cuts b at the first separator outside of quoted strings (RFC 9110 5.6.4).
-func cutUnquoted(b []byte, separator byte) (before, after []byte) {
-	quoted := false
-	for i := 0; i < len(b); i++ {
-		switch {
-		case quoted && b[i] == '\\':
-			i++
-		case b[i] == '"':
-			quoted = !quoted
-		case b[i] == separator && !quoted:
-			return b[:i], b[i+1:]
-		}
-	}
-	return b, nil
-}
-
 func isForCallbacks(indication []byte) bool {
 	for len(indication) > 0 {
 		var parameter []byte
-		parameter, indication = cutUnquoted(indication, ';')
+		parameter, indication = octet.CutUnquoted(indication, ';')
 		name, value, _ := bytes.Cut(octet.TrimBlanks(parameter), equalsSign)
 		if octet.EqualFold(name, scopeName) && octet.EqualFold(value, callbackScope) {
 			return true
