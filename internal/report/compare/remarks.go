@@ -104,7 +104,7 @@ func state(name string, r *rv.Report) []string {
 	}
 	if Lagged(r) {
 		out = append(out, fmt.Sprintf("The generator's lag p99 was %s in %s: response times include it",
-			build.FormatTime(worstLag(r)), name))
+			build.FormatTime(verdict.WorstLag(r)), name))
 	}
 	q := &r.Requests
 	if n := q.TimedOut + q.Reset + q.ConnectionLost; n > 0 && r.ResponseTime.Count > 0 && r.ResponseTime.Unanswered == 0 {
@@ -116,6 +116,4 @@ func state(name string, r *rv.Report) []string {
 }
 
 // Lagged reports whether the generator may be the cause of the response times and the rate.
-func Lagged(r *rv.Report) bool { return worstLag(r) > verdict.MaxLag }
-
-func worstLag(r *rv.Report) int64 { return max(r.Lag.P99, r.Generator.LagP99Microseconds) }
+func Lagged(r *rv.Report) bool { return verdict.WorstLag(r) > verdict.MaxLag }

@@ -22,7 +22,7 @@ func errorRate(rate float64, requests int64) any {
 // lagText says whether the generator sent in time. Inflated is true if response times are mostly lag, or include more
 // lag than that of a sound generator.
 func lagText(r *runnerv1alpha1.Report) (text string, inflated bool) {
-	lag := max(r.Lag.P99, r.Generator.LagP99Microseconds)
+	lag := judge.WorstLag(r)
 	text = "lag p99 " + build.FormatTime(lag)
 	switch t := &r.ResponseTime; {
 	case lag > judge.MaxLag:

@@ -17,7 +17,7 @@ func cause(in *input) string {
 		return ""
 	}
 	var out []string
-	if lag := worstLag(in.report); lag > MaxLag {
+	if lag := WorstLag(in.report); lag > MaxLag {
 		out = append(out, fmt.Sprintf("it lagged (p99 %s)", build.FormatTime(lag)))
 	}
 	if throttled(in.report) > MaxThrottled {
@@ -26,7 +26,8 @@ func cause(in *input) string {
 	return strings.Join(out, " and ")
 }
 
-func worstLag(r *runnerv1alpha1.Report) int64 {
+// WorstLag returns the p99 of the lag of requests, or that of the generator if it is larger.
+func WorstLag(r *runnerv1alpha1.Report) int64 {
 	return max(r.Lag.P99, r.Generator.LagP99Microseconds)
 }
 
@@ -60,7 +61,7 @@ func (in *input) excused(c *comparison) bool {
 // delays them by as much again. The largest lag is the length of the longest pause. That does not hold for a generator
 // without idle CPU: it also reads responses late, one after another.
 func (in *input) beyondLag(c *comparison) bool {
-	longest := max(in.report.Lag.Max, worstLag(in.report))
+	longest := max(in.report.Lag.Max, WorstLag(in.report))
 	return throttled(in.report) <= MaxThrottled && !in.saturated() && c.above > 2*float64(longest)
 }
 
