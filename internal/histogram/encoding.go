@@ -155,13 +155,6 @@ func decode(in runnerv1alpha1.Histogram) (*H, error) {
 	return h, nil
 }
 
-func checkEmpty(in runnerv1alpha1.Histogram) error {
-	if in.Count != 0 || in.Min != 0 || in.Max != 0 || in.Sum != 0 {
-		return fmt.Errorf("%d values without counts", in.Count)
-	}
-	return nil
-}
-
 // stored returns the contents of zlib data that has stored blocks only, as compress makes it; false: it has others, or
 // the checksum is wrong. The contents of a single block are a part of in.
 func (b *buffer) stored(in []byte) ([]byte, bool) {

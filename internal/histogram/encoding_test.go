@@ -197,7 +197,7 @@ func TestDecodeRefuses(t *testing.T) {
 		in   runnerv1alpha1.Histogram
 		want string
 	}{
-		{"no counts", counts(nil), "without counts"},
+		{"no counts", counts(nil), "the counters add up to 0"},
 		{"short", counts(make([]byte, outerHeader-1)), "too few for a header"},
 		{"too long", counts(make([]byte, maxEncoded+1)), "more than any"},
 		{"cookie", counts(make([]byte, 20)), "cookie"},

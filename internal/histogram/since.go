@@ -140,7 +140,7 @@ func (h *H) addAll(counters []counter) {
 // decode returns the counters of a wire form. They are valid until the next call.
 func (b *buffer) decode(in runnerv1alpha1.Histogram) ([]counter, error) {
 	if len(in.Counts) == 0 {
-		return nil, checkEmpty(in)
+		return nil, check(in, nil)
 	}
 	payload, err := b.inflate(in.Counts)
 	if err != nil {
