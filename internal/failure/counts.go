@@ -14,20 +14,18 @@ type Counts struct {
 }
 
 // Add counts one.
-func (f *Counts) Add(what rv.Failure) { f.add(what, 1) }
-
-// AddMany counts several failures that are equal.
-func (f *Counts) AddMany(what rv.Failure, n int64) { f.add(what, n) }
+func (f *Counts) Add(what rv.Failure) { f.AddMany(what, 1) }
 
 // AddAll adds counts of another table.
 func (f *Counts) AddAll(from []rv.FailureCount) {
 	for _, c := range from {
-		f.add(c.Failure, c.Count)
+		f.AddMany(c.Failure, c.Count)
 	}
 }
 
-// add counts a failure that is new to a full table by what failed alone, so that the sums stay right.
-func (f *Counts) add(what rv.Failure, by int64) {
+// AddMany counts several equal failures. It counts a failure that is new to a full table by what failed alone, so that
+// the sums stay right.
+func (f *Counts) AddMany(what rv.Failure, by int64) {
 	if c, ok := f.counts[what]; ok {
 		*c += by
 		return
@@ -66,7 +64,7 @@ func (f *Counts) List() []rv.FailureCount {
 func (f *Counts) FoldInto(total *Counts) {
 	for what, c := range f.counts {
 		if *c > 0 {
-			total.add(what, *c)
+			total.AddMany(what, *c)
 			*c = 0
 		}
 	}

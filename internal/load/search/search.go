@@ -82,9 +82,9 @@ var transitions = map[State]map[rv.ProbeOutcome]func(*Search){
 		rv.ProbeGeneratorBound: (*Search).shrink,
 	},
 	Bisecting: {
-		rv.ProbeHeld:           (*Search).raise,
-		rv.ProbeFailed:         (*Search).reduce,
-		rv.ProbeGeneratorBound: (*Search).reduce,
+		rv.ProbeHeld:           (*Search).bisect,
+		rv.ProbeFailed:         (*Search).bisect,
+		rv.ProbeGeneratorBound: (*Search).bisect,
 	},
 	ConfirmingUpper: {
 		rv.ProbeHeld:           (*Search).rise,
@@ -184,9 +184,6 @@ func (s *Search) shrink() {
 		s.end(rv.SearchNotFound, "no load held, not even %s, the minimum of the search", s.text(s.upper))
 	}
 }
-
-func (s *Search) raise()  { s.bisect() }
-func (s *Search) reduce() { s.bisect() }
 
 // bisect chooses the load between the two, or ends the bisection if they are close enough.
 func (s *Search) bisect() {
