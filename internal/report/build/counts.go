@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -56,15 +55,7 @@ func Causes(counts map[string]int64) map[string]int64 {
 }
 
 func causeName(name string) string {
-	name = strings.ToValidUTF8(name, string(utf8.RuneError))
-	for len(name) > runnerv1alpha1.MaxCauseLength {
-		_, last := utf8.DecodeLastRuneInString(name)
-		name = name[:len(name)-last]
-	}
-	if name == "" {
-		return runnerv1alpha1.CauseOther
-	}
-	return name
+	return cmp.Or(fitText(name, runnerv1alpha1.MaxCauseLength), runnerv1alpha1.CauseOther)
 }
 
 func addTo(to *map[string]int64, name string, n int64) {

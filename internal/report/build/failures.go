@@ -22,15 +22,17 @@ func Failures(list []runnerv1alpha1.FailureCount) []runnerv1alpha1.FailureCount 
 func fitFailures(in []runnerv1alpha1.FailureCount) []runnerv1alpha1.FailureCount {
 	out := make([]runnerv1alpha1.FailureCount, 0, len(in))
 	for _, c := range in {
-		c.Detail, c.Address = fitText(c.Detail), fitText(c.Address)
+		c.Detail = fitText(c.Detail, runnerv1alpha1.MaxFailureDetail)
+		c.Address = fitText(c.Address, runnerv1alpha1.MaxFailureDetail)
 		out = append(out, c)
 	}
 	return out
 }
 
-func fitText(s string) string {
+// fitText returns valid UTF-8 of at most so many octets.
+func fitText(s string, most int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	for len(s) > runnerv1alpha1.MaxFailureDetail {
+	for len(s) > most {
 		_, last := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-last]
 	}
