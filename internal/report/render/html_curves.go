@@ -140,23 +140,6 @@ func drawnAt(v float64) float64 {
 // percent writes a quantile: "99.9".
 func percent(q float64) string { return strconv.FormatFloat(math.Round(q*1e8)/1e6, 'f', -1, 64) }
 
-// quantileTable has what the percentile plot shows, and the times that it does not.
-func quantileTable(all []timed) *table {
-	t := &table{ID: "quantiles", Caption: "Times", Left: 1,
-		Head: []string{"", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"}}
-	for _, d := range all {
-		var further any
-		if d.h != nil {
-			further = timeCell(d.h.Quantile(0.9999))
-		}
-		n := d.times.Count
-		row := append([]any{d.name, n, measured(n, d.times.Min), mean(d.times)},
-			measuredTimes(d.times, p50, p90, p95, p99, p999)...)
-		t.add(append(row, further, measured(n, d.times.Max))...)
-	}
-	return t
-}
-
 // timeLimit is a threshold that can be drawn.
 type timeLimit struct {
 	name  string

@@ -12,20 +12,16 @@ import (
 func stageTimeTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "stage-times", Topic: topicRate, Caption: "Response times and errors of stages", Left: 1,
 		Head: []string{"stage", "p50", "p95", "p99", "max", "errors"}}
-	measured := 0
+	if len(measuredStages(r)) < 2 {
+		return t
+	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		if !s.WarmUp {
-			measured++
-		}
 		if f := s.Figures; f != nil {
 			cells := append([]any{stageOf(s)}, measuredTimes(&f.ResponseTime, p50, p95, p99, longest)...)
 			t.Rows = append(t.Rows, tableRow{Cells: append(cells, errorRate(float64(f.ErrorRate), s.Sent+s.Dropped)),
 				Bad: f.ErrorRate > 0})
 		}
-	}
-	if measured < 2 {
-		t.Rows = nil
 	}
 	return t
 }

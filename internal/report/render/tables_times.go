@@ -36,16 +36,23 @@ func mean(t *runnerv1alpha1.Times) any { return measured(t.Count-t.Unanswered, t
 // requests if all were successful, are not repeated.
 func timeTable(r *runnerv1alpha1.Report, all []timed) *table {
 	phased := len(r.Targets) == 1 && r.Targets[0].Blocked.Count > 0
-	var shown []timed
-	for _, of := range all {
-		repeated := of.times == &r.SuccessfulResponseTime && *of.times == r.ResponseTime ||
-			phased && (of.times == &r.TimeToFirstByte || of.times == &r.Reconnecting || of.times == &r.Blocked)
-		if of.times.Max > 0 && !repeated {
-			shown = append(shown, of)
+	t := &table{ID: "quantiles", Topic: topicTimes, Caption: "Times", Left: 1, Wide: []string{"count", "p99.99"},
+		Head: []string{"", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"}}
+	for _, d := range all {
+		repeated := d.times == &r.SuccessfulResponseTime && *d.times == r.ResponseTime ||
+			phased && (d.times == &r.TimeToFirstByte || d.times == &r.Reconnecting || d.times == &r.Blocked)
+		if d.times.Max <= 0 || repeated {
+			continue
 		}
+		var further any
+		if d.h != nil {
+			further = timeCell(d.h.Quantile(0.9999))
+		}
+		n := d.times.Count
+		row := append([]any{d.name, n, measured(n, d.times.Min), mean(d.times)},
+			measuredTimes(d.times, p50, p90, p95, p99, p999)...)
+		t.add(append(row, further, measured(n, d.times.Max))...)
 	}
-	t := quantileTable(shown)
-	t.Topic, t.Wide = topicTimes, []string{"count", "p99.99"}
 	return t
 }
 
