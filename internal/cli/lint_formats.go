@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -58,18 +57,11 @@ func (r *linted) summary() string {
 }
 
 func writeLintJSON(w io.Writer, r *linted) error {
-	return writeIndented(w, struct {
+	return command.WriteDocument(w, command.OutputJSON, struct {
 		Valid    bool           `json:"valid"`
 		Checked  map[string]int `json:"checked"`
 		Findings []finding      `json:"findings"`
 	}{!r.failed, r.checked, append([]finding{}, r.findings...)})
-}
-
-func writeIndented(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
 }
 
 var (
@@ -160,5 +152,6 @@ func writeLintSARIF(w io.Writer, r *linted) error {
 		}
 		run.Results = append(run.Results, result)
 	}
-	return writeIndented(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return command.WriteDocument(w, command.OutputJSON,
+		sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
