@@ -204,9 +204,9 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 			return command.Usagef("--%s: allowed only with --follow or --wait", f.name)
 		}
 	}
-	most := maxTestName
+	most := compile.MaxName
 	if r.generateName {
-		most -= len("-12345")
+		most -= generatedSuffix
 	}
 	if r.name != "" {
 		if wrong := validation.IsDNS1123Label(r.name); len(wrong) > 0 || len(r.name) > most {
@@ -241,8 +241,8 @@ func (r *kubeRun) warnOfTTL(spec *v1alpha1.LoadTestSpec) {
 	}
 }
 
-// maxTestName is the bound of a LoadTest's name, in characters.
-const maxTestName = 50
+// generatedSuffix is the length of - and the characters that the API server appends to a prefix.
+const generatedSuffix = 1 + compile.GeneratedLength
 
 // rename sets the name of the LoadTest, or the prefix from which the API server makes a name. A prefix that is too
 // long is cut.
@@ -251,8 +251,7 @@ func (r *kubeRun) rename(meta *metav1.ObjectMeta) {
 		meta.Name, meta.GenerateName = r.name, ""
 	}
 	if r.generateName && meta.Name != "" {
-		const random = len("-12345")
-		meta.Name, meta.GenerateName = "", meta.Name[:min(len(meta.Name), maxTestName-random)]+"-"
+		meta.Name, meta.GenerateName = "", meta.Name[:min(len(meta.Name), compile.MaxName-generatedSuffix)]+"-"
 	}
 }
 

@@ -19,8 +19,9 @@ import (
 const deadlineSlack = time.Minute
 
 const (
-	// maxName leaves space for an index in the host names of pods, which have at most 63 characters.
-	maxName = 50
+	// MaxName is the bound of names, in characters. It leaves space for an index in the host names of pods, which have
+	// at most 63.
+	MaxName = 50
 	// dashName is the pattern of names of LoadTests, targets, templates, chains and steps.
 	dashName = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 )
@@ -150,8 +151,8 @@ func (c *checker) name(full string) {
 	switch {
 	case name == "":
 		c.fail(path, "is required; or set metadata.generateName to the beginning of a name")
-	case utf8.RuneCountInString(name) > maxName:
-		c.fail(path, "must have at most %d characters", maxName)
+	case utf8.RuneCountInString(name) > MaxName:
+		c.fail(path, "must have at most %d characters", MaxName)
 	case !matches(dashName, name):
 		c.fail(path, "%s", patternMessages[dashName])
 	}

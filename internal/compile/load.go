@@ -59,8 +59,8 @@ func (l *loader) generateName(meta *metav1.ObjectMeta) {
 	switch {
 	case meta.Name != "" || meta.GenerateName == "":
 		return
-	case len(meta.GenerateName) > maxName-GeneratedLength:
-		l.failf(path, "must have at most %d characters, because the API server appends %d", maxName-GeneratedLength,
+	case len(meta.GenerateName) > MaxName-GeneratedLength:
+		l.failf(path, "must have at most %d characters, because the API server appends %d", MaxName-GeneratedLength,
 			GeneratedLength)
 	case !matches(dashName, meta.GenerateName+"0"):
 		l.failf(path, "must be lower-case letters, digits and -, beginning with a letter or digit")

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
 // filled is a draft that compiles.
@@ -150,7 +151,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	d := filled()
-	long := strings.Repeat("a", maxName)
+	long := strings.Repeat("a", compile.MaxName)
 	for _, want := range []string{long, long[:48] + "-2", long[:48] + "-3"} {
 		if got := d.Unique("template", long); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -4,19 +4,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/internal/placeholder"
 )
-
-// maxName bounds the names of targets, templates, chains, steps, variables and captures.
-const maxName = 50
 
 // DashName makes of any text what may be the name of a LoadTest, a target, a template, a chain, a
 // step or a rate.
 func DashName(s string) string {
 	out := mapped(strings.ToLower(s), '-', func(c byte) bool { return octet.IsLetter(c) || octet.IsDigit(c) })
-	if len(out) > maxName {
-		out = strings.Trim(out[:maxName], "-")
+	if len(out) > compile.MaxName {
+		out = strings.Trim(out[:compile.MaxName], "-")
 	}
 	if out == "" {
 		return "x"
@@ -30,8 +28,8 @@ func WordName(s string) string {
 	if out == "" || octet.IsDigit(out[0]) {
 		out = "v" + out
 	}
-	if len(out) > maxName {
-		out = strings.Trim(out[:maxName], "_")
+	if len(out) > compile.MaxName {
+		out = strings.Trim(out[:compile.MaxName], "_")
 	}
 	return out
 }
@@ -65,7 +63,7 @@ func (d *Draft) Unique(kind, name string) string {
 	out := name
 	for n := 2; taken[out]; n++ {
 		end := fmt.Sprintf("%s%d", separator, n)
-		out = name[:min(len(name), maxName-len(end))] + end
+		out = name[:min(len(name), compile.MaxName-len(end))] + end
 	}
 	taken[out] = true
 	return out
