@@ -14,10 +14,6 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// logTags are in the order of histogramsOf.
-var logTags = [...]string{"", "Tag=successfulResponseTime,", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,",
-	"Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
-
 // HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3. Each time but the response
 // time has one interval, which is the whole run, and the name of the JSON as its tag. The response time has an
 // interval for each window, without a tag, because the log processor of HdrHistogram reads intervals without a tag
@@ -36,14 +32,15 @@ func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 		}
 	}
 	b.WriteString("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n")
-	all := histogramsOf(r)
-	windows := windowsAddUp(r, all[0].Count)
-	left := all[0].Unanswered
+	all := timesOf(r)
+	windows := windowsAddUp(r, all[0].stored.Count)
+	left := all[0].stored.Unanswered
 	var errs []error
-	for i, h := range all {
-		if i > 0 || !windows {
-			errs = append(errs, logInterval(&b, logTags[i], 0, seconds, h))
-		}
+	if !windows {
+		errs = append(errs, logInterval(&b, "", 0, seconds, all[0].stored))
+	}
+	for _, of := range all[1:] {
+		errs = append(errs, logInterval(&b, "Tag="+of.json+",", 0, seconds, of.stored))
 	}
 	if windows {
 		for i := range r.Windows {

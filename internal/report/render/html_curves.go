@@ -13,50 +13,45 @@ import (
 
 // timed is one of the report's times.
 type timed struct {
-	name  string
-	class string // of its curve; empty: it has none
-	times *runnerv1alpha1.Times
-	h     *histogram.H // nil: the report has lost it, or never had it
+	name   string
+	json   string // its field of the report
+	class  string // of its curve; empty: it has none
+	times  *runnerv1alpha1.Times
+	stored *runnerv1alpha1.Histogram // empty if the report has none
+	h      *histogram.H              // nil: the report has lost it, or never had it
 }
 
-// timesOf lists the times of a report, without their distributions.
+// timesOf lists the times of a report. It does not decode their distributions.
 func timesOf(r *runnerv1alpha1.Report) []timed {
+	h := r.Histograms
+	if h == nil {
+		h = &runnerv1alpha1.ReportHistograms{}
+	}
 	return []timed{
-		{name: "response time", class: "c1", times: &r.ResponseTime},
-		{name: "successful", class: "c3", times: &r.SuccessfulResponseTime},
-		{name: "service time", class: "c2", times: &r.ServiceTime},
-		{name: "first byte", times: &r.TimeToFirstByte},
-		{name: "lag", times: &r.Lag},
-		{name: "reconnecting", times: &r.Reconnecting},
-		{name: "blocked", times: &r.Blocked},
-		{name: "connect", times: &r.Connect},
-	}
-}
-
-// histogramsOf lists the stored distributions of a report in the order of timesOf.
-func histogramsOf(r *runnerv1alpha1.Report) []*runnerv1alpha1.Histogram {
-	stored := r.Histograms
-	if stored == nil {
-		stored = &runnerv1alpha1.ReportHistograms{}
-	}
-	return []*runnerv1alpha1.Histogram{
-		&stored.ResponseTime, &stored.SuccessfulResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte,
-		&stored.Lag, &stored.Reconnecting, &stored.Blocked, &stored.Connect,
+		{"response time", "responseTime", "c1", &r.ResponseTime, &h.ResponseTime, nil},
+		{"successful", "successfulResponseTime", "c3", &r.SuccessfulResponseTime, &h.SuccessfulResponseTime, nil},
+		{"service time", "serviceTime", "c2", &r.ServiceTime, &h.ServiceTime, nil},
+		{"first byte", "timeToFirstByte", "", &r.TimeToFirstByte, &h.TimeToFirstByte, nil},
+		{"lag", "lag", "", &r.Lag, &h.Lag, nil},
+		{"reconnecting", "reconnecting", "", &r.Reconnecting, &h.Reconnecting, nil},
+		{"blocked", "blocked", "", &r.Blocked, &h.Blocked, nil},
+		{"connect", "connect", "", &r.Connect, &h.Connect, nil},
 	}
 }
 
 // distributions reads the histograms. A report may have none; one that cannot be read is an error.
 func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 	out := timesOf(r)
-	for i, from := range histogramsOf(r) {
-		if from.Count+from.Unanswered == 0 {
+	for i := range out {
+		of := &out[i]
+		if of.stored.Count+of.stored.Unanswered == 0 {
 			continue
 		}
-		h, err := histogram.Decode(*from)
+		h, err := histogram.Decode(*of.stored)
 		if err != nil {
-			return nil, fmt.Errorf("histogram of %s: %w", out[i].name, err)
+			return nil, fmt.Errorf("histogram of %s: %w", of.name, err)
 		}
-		out[i].h = h
+		of.h = h
 	}
 	return out, nil
 }

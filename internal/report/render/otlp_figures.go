@@ -137,10 +137,6 @@ func (p *points) events(r *runnerv1alpha1.Report) (out []otlpPoint) {
 	return out
 }
 
-// otlpTimes are the names of the times, in the order of timesOf.
-var otlpTimes = [...]string{"response_time", "successful_response_time", "service_time", "time_to_first_byte", "lag",
-	"reconnecting", "blocked", "connect"}
-
 // times writes a histogram of each time, and percentiles, because they are more exact than its buckets.
 func (p *points) times(r *runnerv1alpha1.Report) error {
 	all, err := distributions(r)
@@ -148,20 +144,21 @@ func (p *points) times(r *runnerv1alpha1.Report) error {
 		return err
 	}
 	var exact []otlpPoint
-	for i, d := range all {
+	for _, d := range all {
 		if d.times.Count == 0 {
 			continue
 		}
+		name := runnerv1alpha1.Count{Name: d.json}.Words("_")
 		for _, of := range []struct {
 			name string
 			us   int64
 		}{{"p50", d.times.P50}, {"p90", d.times.P90}, {"p95", d.times.P95}, {"p99", d.times.P99},
 			{"p99.9", d.times.P999}, {"max", d.times.Max}} {
-			exact = append(exact, p.value(inSeconds(of.us), "time", otlpTimes[i], "percentile", of.name))
+			exact = append(exact, p.value(inSeconds(of.us), "time", name, "percentile", of.name))
 		}
 		if d.h != nil {
 			p.metrics = append(p.metrics, otlpMetric{
-				Name: "h2surge." + otlpTimes[i], Unit: "s", Description: "Distribution of the " + d.name + ".",
+				Name: "h2surge." + name, Unit: "s", Description: "Distribution of the " + d.name + ".",
 				Histogram: &otlpData{DataPoints: []otlpPoint{p.distribution(d.h)}, AggregationTemporality: cumulative},
 			})
 		}
