@@ -315,16 +315,16 @@ func (r *kubeRun) show(ctx context.Context, l cluster.Look) bool {
 }
 
 func (r *kubeRun) progress(l cluster.Look) error {
-	line := cluster.Line(l.Test, r.kube.now())
-	if l.Trouble != nil {
-		line = "no answer from the API server: " + mask.Line(l.Trouble.Error())
-	} else {
-		for _, probe := range cluster.ProbeLines(l.Test, r.probes) {
-			r.probes++
-			fmt.Fprintln(r.stderr, probe)
-		}
+	return printLook(r.stderr, l, &r.probes, r.kube.now())
+}
+
+// printLook prints the line of a look, after those of the probes of a search that were not printed yet.
+func printLook(w io.Writer, l cluster.Look, probes *int, now time.Time) error {
+	for _, probe := range cluster.ProbeLines(l.Test, *probes) {
+		*probes++
+		fmt.Fprintln(w, probe)
 	}
-	_, err := fmt.Fprintln(r.stderr, line)
+	_, err := fmt.Fprintln(w, l.Line(now))
 	return err
 }
 

@@ -27,12 +27,9 @@ report with your own credentials. The page is read-only.`,
   kubectl h2surge ui pcf --address 8089`,
 		Args: command.ExactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := w.connect(k, cmd)
+			c, _, err := w.get(k, cmd, args[0])
 			if err != nil {
 				return err
-			}
-			if _, err := c.Get(cmd.Context(), args[0]); err != nil {
-				return kubeError(err)
 			}
 			server, err := live.Listen("address", cmd.ErrOrStderr())
 			if err != nil {

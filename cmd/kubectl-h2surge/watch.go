@@ -14,7 +14,6 @@ import (
 	"github.com/h2surge/h2surge/internal/cli/command"
 	"github.com/h2surge/h2surge/internal/cli/terminal"
 	"github.com/h2surge/h2surge/internal/cluster"
-	"github.com/h2surge/h2surge/internal/mask"
 )
 
 func (k *kube) newWatch() *cobra.Command {
@@ -120,16 +119,7 @@ func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 		v.report, _ = fetchReport(ctx, v.cluster, l.Test) // without it there are fewer figures
 	}
 	if !v.terminal {
-		text := cluster.Line(l.Test, v.kube.now())
-		if l.Trouble != nil {
-			text = "no answer from the API server: " + mask.Line(l.Trouble.Error())
-		}
-		for _, line := range cluster.ProbeLines(l.Test, v.probes) {
-			v.probes++
-			fmt.Fprintln(v.out, line)
-		}
-		_, err := fmt.Fprintln(v.out, text)
-		return !ended && err == nil
+		return printLook(v.out, l, &v.probes, v.kube.now()) == nil && !ended
 	}
 	size, ok := v.kube.size(v.out)
 	if !ok {

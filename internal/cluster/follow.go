@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 )
 
 // Interval is the time between two requests for a test that is followed. The operator writes status about as often.
@@ -20,6 +21,16 @@ type Look struct {
 	// Trouble is the error of this request, or nil.
 	Trouble error
 }
+
+// Line returns the progress of the test in one line, or why there is no news.
+func (l Look) Line(now time.Time) string {
+	if l.Trouble != nil {
+		return troubleText(l.Trouble)
+	}
+	return Line(l.Test, now)
+}
+
+func troubleText(err error) string { return "no answer from the API server: " + mask.Line(err.Error()) }
 
 // Temporary reports whether a request that got this error is to be sent again: unless the object does not exist or must
 // not be read.

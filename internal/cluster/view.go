@@ -56,7 +56,7 @@ func header(m *Frame, size Size) []string {
 	}
 	lines := []string{title}
 	if m.Trouble != nil {
-		lines = append(lines, "no answer from the API server: "+mask.Line(m.Trouble.Error()))
+		lines = append(lines, troubleText(m.Trouble))
 	}
 	if v := lt.Status.Verdict; v != nil {
 		lines = append(lines, fmt.Sprintf("%s, %s: %s", mask.Line(v.Outcome), mask.Line(v.Reason), mask.Line(v.Message)))
