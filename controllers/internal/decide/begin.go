@@ -28,11 +28,11 @@ func Begin(f *run.Facts, next *record.Record) error {
 }
 
 // Starters decides which shards the test starts with if it does not wait for all. The choice stays as long as the pods
-// of these shards are healthy, because the runners connect again with their larger shares. A choice from before the
-// present wait is of earlier pods: the test waits for all shards again.
+// of these shards are healthy, because the runners connect again with their larger shares. After a choice of earlier
+// pods, the test waits for all shards again.
 func Starters(f *run.Facts, next *record.Record) {
 	chosen, newest := f.Starters(), next.Newest()
-	earlier := chosen != nil && newest.DecidedAt.Time.Before(f.JobSince())
+	earlier := chosen != nil && ofEarlierPods(f, newest)
 	gone := func(i int) bool { return !healthy(f, i) }
 	if chosen != nil && !earlier && !slices.ContainsFunc(chosen, gone) {
 		return
@@ -46,6 +46,17 @@ func Starters(f *run.Facts, next *record.Record) {
 	}
 	next.Append(record.Change{Revision: newest.Revision + 1, Generation: newest.Generation, Members: with,
 		DecidedAt: f.MicroTime()})
+}
+
+// ofEarlierPods returns whether a choice was made before the operator created the Job, or before a queue admitted it.
+// It compares stored times, because an operator that takes over sees the Job for the first time. A time in the future
+// is of a clock that was ahead.
+func ofEarlierPods(f *run.Facts, choice *record.Change) bool {
+	since := f.Record.Changes[0].DecidedAt.Time
+	if t := f.Record.Admitted; t != nil && t.After(since) {
+		since = t.Time
+	}
+	return choice.DecidedAt.Time.Before(since) && !since.After(f.Now)
 }
 
 // CanStart returns whether all shards that the test starts with are ready, with the shares that they start with.

@@ -64,6 +64,8 @@ func TestStarters(t *testing.T) {
 		"a pod was replaced":       {after: time.Second, edit: podReplaced(0), fails: v1alpha1.ReasonRunnerLost},
 		"chosen by another":        {minShards: 1, after: time.Second, edit: chosen(0), want: []int{0, 2}},
 		"chosen of earlier pods":   {minShards: 2, after: time.Second, edit: chosen(-time.Minute)},
+		"chosen before a takeover": {minShards: 2, after: time.Second, edit: tookOver(-2 * time.Minute), want: []int{0, 2}},
+		"chosen before a queue":    {minShards: 2, after: time.Second, edit: tookOver(-30 * time.Second)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +147,18 @@ func TestNoPodOfAReadyRunner(t *testing.T) {
 func chosen(after time.Duration) func(*run.Facts) {
 	return func(f *run.Facts) {
 		f.Record.Append(record.Change{Revision: 2, Members: []int{0, 2}, DecidedAt: metav1.NewMicroTime(runtest.Now.Add(after))})
+	}
+}
+
+// tookOver is another operator's choice, one minute ago, after a queue had admitted the Job at a time. This operator has
+// not reached the runners yet.
+func tookOver(admitted time.Duration) func(*run.Facts) {
+	return func(f *run.Facts) {
+		at := metav1.NewMicroTime(runtest.Now.Add(admitted))
+		f.Record.Changes[0].DecidedAt, f.Record.Admitted = metav1.NewMicroTime(runtest.Now.Add(-time.Hour)), &at
+		chosen(-time.Minute)(f)
+		f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
+		f.View = &shards.View{}
 	}
 }
 
