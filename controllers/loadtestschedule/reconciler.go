@@ -37,20 +37,16 @@ type reconciler struct {
 // staleInterval is the time until the next pass if the cache had an old object.
 const staleInterval = 200 * time.Millisecond
 
-// syncFunc does one thing of a pass and notes what it found in the scope.
-type syncFunc func(context.Context, *scope) error
-
 // Reconcile is one pass.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, req)
 	if s == nil || err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var syncErr error
-	for _, sync := range []syncFunc{r.syncTimes, r.syncTemplate, r.syncRun} {
-		if syncErr = sync(ctx, s); syncErr != nil {
-			break
-		}
+	s.syncTimes()
+	syncErr := r.syncTemplate(s)
+	if syncErr == nil {
+		syncErr = r.syncRun(ctx, s)
 	}
 	if apierrors.HasStatusCause(syncErr, corev1.NamespaceTerminatingCause) {
 		return ctrl.Result{}, nil

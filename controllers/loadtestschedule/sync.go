@@ -36,7 +36,7 @@ const retryInterval = 10 * time.Second
 
 // syncTimes computes the scheduled times that are due. After an edit of schedule or timeZone, and after a suspension,
 // earlier times do not count.
-func (r *reconciler) syncTimes(_ context.Context, s *scope) error {
+func (s *scope) syncTimes() {
 	st := &s.schedule.Status
 	s.handled = s.now
 	switch {
@@ -49,23 +49,22 @@ func (r *reconciler) syncTimes(_ context.Context, s *scope) error {
 		s.handled = s.now
 		s.problem = &problem{reason: v1alpha1.ReasonSuspended,
 			message: "spec.suspend is true: the operator creates no LoadTests"}
-		return nil
+		return
 	}
 	times, err := parse(&s.schedule.Spec, s.now)
 	if err != nil {
 		s.handled = s.now
 		s.problem = &problem{v1alpha1.ReasonInvalidSchedule, err.Error(), true}
-		return nil
+		return
 	}
 	s.times = times
 	s.due = dueAt(times, s.handled, s.now, s.deadline())
 	s.handled = s.due.handled
 	s.at(s.due.next)
-	return nil
 }
 
 // syncTemplate checks the template, so that its errors show before the scheduled time.
-func (r *reconciler) syncTemplate(_ context.Context, s *scope) error {
+func (r *reconciler) syncTemplate(s *scope) error {
 	if s.problem != nil {
 		return nil
 	}
