@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"os/signal"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +37,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // else its goroutine belongs to the bubble of the first test that runs a command
 	os.Exit(m.Run())
 }
 
