@@ -29,8 +29,8 @@ const runLong = `Run a load test on this machine, without a cluster.
 
 With a manifest, h2surge runs the LoadTest that kubectl apply would create in a cluster.
 The ConfigMaps and Secrets that the LoadTest refers to must be in the same manifest. All
-shards run in this process, with one worker for each CPU. --target-url replaces the
-addresses of the targets.
+shards run in this process. The number of workers is shards x cpusPerShard, at most one
+for each CPU. --target-url replaces the addresses of the targets.
 
 With URLs, the flags are those of h2load. The server decides between HTTP/2 and
 HTTP/1.1: with https:// by ALPN; with http:// the run uses HTTP/1.1 if the server does
