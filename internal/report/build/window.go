@@ -10,11 +10,10 @@ import (
 // window is a window of a report before it is written, so that two can be joined.
 type window struct {
 	from, to time.Duration
-	// stage is an index into the plan's rates, -1: none; it lasted for inStage of the window.
-	stage   int
-	inStage time.Duration
+	// name is the stage of the window, "" if none was active. It lasted for inStage of the window.
 	name    string
 	warmUp  bool
+	inStage time.Duration
 	// loaded is the end of the last time in the window at which a stage was active; zero: none was.
 	loaded time.Duration
 	// slots came due; fast: a part was a closed loop.
@@ -61,7 +60,7 @@ func (o *window) join(next *window) {
 		o.achieved = (o.achieved*float64(o.to-o.from) + next.achieved*float64(next.to-next.from)) / float64(whole)
 	}
 	if next.inStage > o.inStage {
-		o.stage, o.inStage, o.name, o.warmUp = next.stage, next.inStage, next.name, next.warmUp
+		o.inStage, o.name, o.warmUp = next.inStage, next.name, next.warmUp
 	}
 	if next.loaded > 0 {
 		o.loaded = next.loaded

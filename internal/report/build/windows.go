@@ -188,17 +188,13 @@ func (w *Windows) setStage(o *window) {
 			continue
 		}
 		if to-from > o.inStage {
-			o.stage, o.inStage = i, to-from
+			r := &w.plan.Rates[i]
+			o.inStage, o.name, o.warmUp = to-from, r.Name, r.WarmUp
 		}
 		o.loaded = max(o.loaded, to)
 		slots, fast := w.slots(i, begun, from, to)
 		o.slots += slots
 		o.fast = o.fast || fast
-	}
-	if o.inStage == 0 {
-		o.stage = -1
-	} else {
-		o.name, o.warmUp = w.plan.Rates[o.stage].Name, w.plan.Rates[o.stage].WarmUp
 	}
 }
 
