@@ -63,11 +63,13 @@ func (p *livePage) every(s *rv.Snapshot, limits *limits) {
 	if p.server == nil {
 		return
 	}
-	plan, now, facts := *p.job.plan, time.Now(), verdict.FactsOf([]rv.Snapshot{*s})
+	now, facts := time.Now(), verdict.FactsOf([]rv.Snapshot{*s})
 	limits.facts(&facts) // here, because another goroutine renders the page
 	current := p.shown.plan
 	p.server.Show(func() (livepage.View, error) {
-		report, err := p.report(&plan, s, facts, now)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		report, err := soFar(p.job, s, p.windows, facts, now)
 		if err != nil {
 			return livepage.View{}, err
 		}
@@ -84,15 +86,6 @@ func (p *livePage) change(at time.Duration, rates []rv.Rate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.windows.Change(at, rates)
-}
-
-// report returns the report so far.
-func (p *livePage) report(plan *rv.Plan, s *rv.Snapshot, facts verdict.Facts, now time.Time) (*rv.Report, error) {
-	j := *p.job
-	j.plan = plan
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return soFar(&j, s, p.windows, facts, now)
 }
 
 // liveOf returns what a page shows of a test that runs.
