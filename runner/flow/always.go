@@ -2,6 +2,7 @@ package flow
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/dueheap"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -13,13 +14,13 @@ func (f *Flow) Within(until int64) {
 	}
 	f.until = until
 	all := f.sleepers
-	f.sleepers = make(sleepers, 0, len(all))
+	f.sleepers = dueheap.Heap[chain.Activation]{}
 	var now []chain.Activation
-	for _, s := range all {
-		if s.at > until && f.hurry(s.Activation) {
-			now = append(now, s.Activation)
+	for a, at := range all.All() {
+		if at > until && f.hurry(a) {
+			now = append(now, a)
 		} else {
-			f.sleepers.push(s)
+			f.sleepers.Push(a, at)
 		}
 	}
 	for _, a := range now {

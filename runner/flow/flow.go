@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/dueheap"
 	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/bitmap"
 	"github.com/h2surge/h2surge/runner/chain"
@@ -60,7 +61,7 @@ type Flow struct {
 	// fresh is true if a step has become unpaced since the last call of Wake.
 	fresh bool
 	// sleepers are steps that become ready later.
-	sleepers sleepers
+	sleepers dueheap.Heap[chain.Activation]
 	// until is when the last request may be sent; see Within.
 	until int64
 	// direct is true for the chains that beginNext starts with a step that takes the slot at once.
@@ -236,7 +237,7 @@ func (f *Flow) pauseBefore(in *Instance, s *chain.Step) int64 {
 func (f *Flow) activate(a chain.Activation, pause int64) {
 	f.all[a.Instance].outstanding++
 	if pause > 0 && (f.now+pause <= f.until || !f.hurry(a)) {
-		f.sleepers.push(sleeper{at: f.now + pause, Activation: a})
+		f.sleepers.Push(a, f.now+pause)
 		return
 	}
 	f.makeReady(a)

@@ -128,12 +128,8 @@ func (s *answers) push(a answer, due int64) {
 
 // sendDelayed sends the answers whose time has come.
 func (ls *Listeners) sendDelayed() {
-	for s := &ls.answers; s.delayed.Len() > 0; {
-		a, due := s.delayed.First()
-		if due > ls.now {
-			return
-		}
-		s.delayed.Pop()
+	s := &ls.answers
+	for a, ok := s.delayed.Take(ls.now); ok; a, ok = s.delayed.Take(ls.now) {
 		s.size -= a.size()
 		if a.conn.opened == a.opened && a.send() {
 			a.conn.markDirty()

@@ -3,7 +3,6 @@ package listen
 import (
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -190,10 +189,7 @@ func (ls *Listeners) Expire() {
 // Next returns when a wait ends, an answer must be sent or, if the load is over, when Listens becomes false; else a
 // time that does not come.
 func (ls *Listeners) Next(over bool) int64 {
-	next := int64(math.MaxInt64)
-	if ls.answers.delayed.Len() > 0 {
-		_, next = ls.answers.delayed.First()
-	}
+	next := ls.answers.delayed.Next()
 	for i := range ls.all {
 		t := ls.all[i].table
 		next = min(next, t.Next())

@@ -48,12 +48,7 @@ func (c *calls) resume() {
 		c.send(id)
 	}
 	c.answered = c.answered[:0]
-	for c.delayed.Len() > 0 {
-		id, due := c.delayed.First()
-		if due > c.now {
-			return
-		}
-		c.delayed.Pop()
+	for id, ok := c.delayed.Take(c.now); ok; id, ok = c.delayed.Take(c.now) {
 		c.send(id)
 	}
 }
@@ -73,10 +68,4 @@ func (c *calls) send(id book.ID) {
 }
 
 // due returns when the first delay ends.
-func (c *calls) due() int64 {
-	if c.delayed.Len() == 0 {
-		return never
-	}
-	_, due := c.delayed.First()
-	return due
-}
+func (c *calls) due() int64 { return c.delayed.Next() }
