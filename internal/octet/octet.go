@@ -160,6 +160,22 @@ func AppendDecimal(dst []byte, v int64, width int) []byte {
 // upperHex has the hexadecimal digits that percent-encoding prefers (RFC 3986 2.1).
 const upperHex = "0123456789ABCDEF"
 
+// ContentLength returns the number of a content-length (RFC 9110 8.6), or -1 if it is not 1 to 18 digits. More digits
+// are beyond any message.
+func ContentLength(p []byte) int64 {
+	if len(p) == 0 || len(p) > 18 {
+		return -1
+	}
+	n := int64(0)
+	for _, c := range p {
+		if !IsDigit(c) {
+			return -1
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
+
 // AppendPercent appends the percent-encoding of c to dst (RFC 3986 2.1).
 func AppendPercent(dst []byte, c byte) []byte {
 	return append(dst, '%', upperHex[c>>4], upperHex[c&15])

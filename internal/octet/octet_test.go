@@ -124,6 +124,17 @@ func TestAppendHexDecoded(t *testing.T) {
 	}
 }
 
+func TestContentLength(t *testing.T) {
+	for in, want := range map[string]int64{
+		"0": 0, "007": 7, "42": 42, "999999999999999999": 999999999999999999,
+		"": -1, "1000000000000000000": -1, "-1": -1, "+1": -1, "1 ": -1, "1,1": -1, "0x1": -1, "1:": -1, "/": -1,
+	} {
+		if got := octet.ContentLength([]byte(in)); got != want {
+			t.Errorf("%q: %d, want %d", in, got, want)
+		}
+	}
+}
+
 func TestAppendDecimal(t *testing.T) {
 	for _, v := range []int64{0, 7, 10, 123456, math.MaxInt64} {
 		for _, width := range []int{1, 3, 19} {

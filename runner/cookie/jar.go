@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/runner/location"
 )
 
 const (
@@ -61,7 +62,7 @@ func (j *Jar) Set(now int64, secure bool, host, path, header []byte) {
 	if !ok {
 		return
 	}
-	host = hostname(host)
+	host, _ = location.CutPort(host)
 	hostOnly := true
 	domain := host
 	if len(s.domain) > 0 {
@@ -180,7 +181,8 @@ func (j *Jar) AppendHeader(dst []byte, now int64, secure bool, host, path []byte
 	if len(j.cookies) == 0 {
 		return dst
 	}
-	host, path = hostname(host), withoutQuery(path)
+	host, _ = location.CutPort(host)
+	path = withoutQuery(path)
 	start := len(dst)
 	for i := range j.cookies {
 		c := &j.cookies[i]

@@ -6,15 +6,6 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// hostname cuts the port off an authority. An IPv6 address keeps its brackets.
-func hostname(authority []byte) []byte {
-	i := bytes.LastIndexByte(authority, ':')
-	if i < 0 || bytes.IndexByte(authority[i:], ']') >= 0 {
-		return authority
-	}
-	return authority[:i]
-}
-
 // isIP returns true if a host is an IP address. The last label of a name is never a number (RFC 1123 2.1, RFC 3696 2).
 func isIP(host []byte) bool {
 	if len(host) == 0 || host[0] == '[' {

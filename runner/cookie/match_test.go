@@ -2,17 +2,6 @@ package cookie
 
 import "testing"
 
-func TestHostname(t *testing.T) {
-	for in, want := range map[string]string{
-		"a.example": "a.example", "a.example:80": "a.example", "a.example:": "a.example", "": "",
-		"[::1]": "[::1]", "[::1]:8080": "[::1]", "127.0.0.1:1": "127.0.0.1",
-	} {
-		if got := string(hostname([]byte(in))); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestDomainMatch(t *testing.T) {
 	for _, tc := range []struct {
 		host, domain string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,12 +174,7 @@ func (s *Schema) fields(d protoreflect.MessageDescriptor, object map[string]any)
 	if isWellKnown(d) {
 		return nil, fmt.Errorf("a %s has no placeholders", d.FullName())
 	}
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		f := fieldOf(d, name)
 		if f == nil {
 			return nil, within(name, fmt.Errorf("%s has no such field", d.FullName()))
@@ -244,12 +240,7 @@ func (s *Schema) entries(f protoreflect.FieldDescriptor, value any) (out []Piece
 	if !isObject {
 		return nil, errors.New("is not an object")
 	}
-	keys := make([]string, 0, len(object))
-	for key := range object {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
 		inner, err := s.scalar(f.MapKey(), key)
 		if err != nil {
 			return nil, err

@@ -202,7 +202,7 @@ func (h *head) contentLength(value []byte) *Error {
 			item = octet.TrimBlanks(value[:comma])
 			value = octet.TrimBlanks(value[comma+1:])
 		}
-		n := number(item)
+		n := octet.ContentLength(item)
 		switch {
 		case n < 0:
 			return errLength
@@ -214,22 +214,6 @@ func (h *head) contentLength(value []byte) *Error {
 			return nil
 		}
 	}
-}
-
-// number reads up to 18 digits, which is beyond any message (RFC 9110 8.6), or
-// gives -1.
-func number(p []byte) int64 {
-	if len(p) == 0 || len(p) > 18 {
-		return -1
-	}
-	n := int64(0)
-	for _, b := range p {
-		if b-'0' > 9 {
-			return -1
-		}
-		n = n*10 + int64(b-'0')
-	}
-	return n
 }
 
 // connection looks for the options that matter (RFC 9110 7.6.1).

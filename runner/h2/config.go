@@ -1,6 +1,8 @@
 package h2
 
 import (
+	"cmp"
+
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
@@ -55,29 +57,21 @@ var (
 )
 
 func (c Config) withDefaults(d Config, minStreamWindow uint32) Config {
-	table := min(or(c.HeaderTableSize, hpack.DefaultTableSize), largestHeaderTable)
+	table := min(cmp.Or(c.HeaderTableSize, hpack.DefaultTableSize), largestHeaderTable)
 	if c.NoHeaderTable {
 		table = 0
 	}
 	return Config{
 		HeaderTableSize:      table,
 		NoHeaderTable:        c.NoHeaderTable,
-		StreamWindow:         min(max(or(c.StreamWindow, d.StreamWindow), minStreamWindow), maxWindow),
-		ConnWindow:           min(max(or(c.ConnWindow, 16<<20), initialWindowSize), maxWindow),
+		StreamWindow:         min(max(cmp.Or(c.StreamWindow, d.StreamWindow), minStreamWindow), maxWindow),
+		ConnWindow:           min(max(cmp.Or(c.ConnWindow, 16<<20), initialWindowSize), maxWindow),
 		MaxFrameSize:         min(max(c.MaxFrameSize, minMaxFrameSize), maxMaxFrameSize),
-		MaxHeaderListSize:    or(c.MaxHeaderListSize, 64<<10),
-		MaxConcurrentStreams: min(max(or(c.MaxConcurrentStreams, d.MaxConcurrentStreams), 0), largestStreams),
-		ResetsPerSecond:      or(c.ResetsPerSecond, d.ResetsPerSecond),
-		ResetBurst:           max(or(c.ResetBurst, d.ResetBurst), 0),
+		MaxHeaderListSize:    cmp.Or(c.MaxHeaderListSize, 64<<10),
+		MaxConcurrentStreams: min(max(cmp.Or(c.MaxConcurrentStreams, d.MaxConcurrentStreams), 0), largestStreams),
+		ResetsPerSecond:      cmp.Or(c.ResetsPerSecond, d.ResetsPerSecond),
+		ResetBurst:           max(cmp.Or(c.ResetBurst, d.ResetBurst), 0),
 	}
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // settings returns those of the session's first frame: the ones that differ from

@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -97,7 +98,7 @@ func (t *streamTable) grow() {
 	ring, displaced := t.ring, t.displaced
 	t.ring, t.displaced = make([]stream, max(8, 2*len(ring))), nil
 	t.shift = 32 - uint32(bits.TrailingZeros(uint(len(t.ring))))
-	t.factor = or(t.seed, 1<<(t.shift-1)) // ids are odd
+	t.factor = cmp.Or(t.seed, 1<<(t.shift-1)) // ids are odd
 	for _, old := range [][]stream{displaced, ring} {
 		for i := range old {
 			if id := old[i].id; id != 0 {

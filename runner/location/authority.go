@@ -13,8 +13,8 @@ func SameAuthority(schemeA, authA, schemeB, authB []byte) bool {
 	if !octet.EqualFold(schemeA, schemeB) {
 		return false
 	}
-	hostA, portA := cutPort(authA)
-	hostB, portB := cutPort(authB)
+	hostA, portA := CutPort(authA)
+	hostB, portB := CutPort(authB)
 	return octet.EqualFold(hostA, hostB) && effective(schemeA, portA) == effective(schemeB, portB)
 }
 
@@ -28,8 +28,9 @@ func effective(scheme, port []byte) int {
 	return 80
 }
 
-// cutPort does not look at what it cuts; a port without digits is empty.
-func cutPort(authority []byte) (host, port []byte) {
+// CutPort returns the host and the port of an authority, and does not check them. An IPv6 address keeps its brackets. A
+// port without digits is empty.
+func CutPort(authority []byte) (host, port []byte) {
 	i := bytes.LastIndexByte(authority, ':')
 	if i < 0 || bytes.IndexByte(authority[i:], ']') >= 0 {
 		return authority, nil
@@ -43,7 +44,7 @@ func ParseAuthority(a []byte) ([]byte, error) {
 	if bytes.IndexByte(a, '@') >= 0 {
 		return nil, errUserinfo
 	}
-	host, port := cutPort(a)
+	host, port := CutPort(a)
 	switch {
 	case len(host) == 0:
 		return nil, errNoHost

@@ -166,6 +166,17 @@ func TestAsterisk(t *testing.T) {
 	}
 }
 
+func TestCutPort(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"a.example": {"a.example"}, "a.example:80": {"a.example", "80"}, "a.example:": {"a.example"}, "": {},
+		"[::1]": {"[::1]"}, "[::1]:8080": {"[::1]", "8080"}, "127.0.0.1:1": {"127.0.0.1", "1"},
+	} {
+		if host, port := CutPort([]byte(in)); string(host) != want[0] || string(port) != want[1] {
+			t.Errorf("%q: %q and %q, want %q", in, host, port, want)
+		}
+	}
+}
+
 func TestSameAuthority(t *testing.T) {
 	for _, tc := range []struct {
 		schemeA, authA, schemeB, authB string

@@ -97,7 +97,10 @@ func judge(kind Class, value []byte) (Class, int64) {
 	case Status:
 		return judgeStatus(value)
 	case ContentLength:
-		return judgeLength(value)
+		if n := octet.ContentLength(value); n >= 0 {
+			return ContentLength, n
+		}
+		return Malformed, 0
 	case te:
 		if string(value) != "trailers" {
 			return Malformed, 0
@@ -113,21 +116,6 @@ func judgeStatus(v []byte) (Class, int64) {
 		return Malformed, 0
 	}
 	return Status, int64(v[0]-'0')*100 + int64(v[1]-'0')*10 + int64(v[2]-'0')
-}
-
-// judgeLength takes up to 18 digits, which is beyond any message (RFC 9110 8.6).
-func judgeLength(v []byte) (Class, int64) {
-	if len(v) == 0 || len(v) > 18 {
-		return Malformed, 0
-	}
-	n := int64(0)
-	for _, b := range v {
-		if b-'0' > 9 {
-			return Malformed, 0
-		}
-		n = n*10 + int64(b-'0')
-	}
-	return ContentLength, n
 }
 
 // validValue returns true if a value has no NUL, CR or LF, and no white space at
