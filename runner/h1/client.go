@@ -12,7 +12,6 @@ type Client struct {
 	cfg   Config
 
 	lastID  uint32
-	limit   int  // of requests in flight; 0 if no request may be opened
 	forgot  int  // cancelled requests in the queue
 	reused  bool // a response was completed
 	closing bool // the connection ends with the current response
@@ -25,9 +24,7 @@ type Client struct {
 
 // NewClient returns a session that is ready.
 func NewClient(cfg Config, h protocol.Handler) *Client {
-	c := &Client{h: h, cfg: cfg.withDefaults()}
-	c.setLimit()
-	return c
+	return &Client{h: h, cfg: cfg.withDefaults()}
 }
 
 // Ready is true from the start: HTTP/1.1 has no preface.
@@ -35,7 +32,12 @@ func (c *Client) Ready() bool { return true }
 
 // Free returns how many requests may be opened now: 0 while draining, after
 // Shutdown, Cancel or an error.
-func (c *Client) Free() int { return max(0, c.limit-c.queue.count) }
+func (c *Client) Free() int {
+	if c.draining || c.shut {
+		return 0
+	}
+	return c.cfg.Pipeline - c.queue.count
+}
 
 // InFlight returns how many requests will get an OnDone.
 func (c *Client) InFlight() int { return c.queue.count - c.forgot }
@@ -60,10 +62,7 @@ func (c *Client) Pending() []byte { return c.out.pending() }
 func (c *Client) Wrote(n int) { c.out.wrote(n) }
 
 // Shutdown ends the opening of requests. Those in flight continue.
-func (c *Client) Shutdown() {
-	c.shut = true
-	c.setLimit()
-}
+func (c *Client) Shutdown() { c.shut = true }
 
 // Cancel forgets a request, which gets no OnDone. In HTTP/1.1, only closing the
 // connection cancels a request (RFC 9112 9.5). So the session is then Draining and
@@ -100,21 +99,12 @@ func (c *Client) Close() {
 // too. Requests in flight get no OnDone.
 func (c *Client) Reset() {
 	*c = Client{h: c.h, cfg: c.cfg, out: c.out.emptied(), queue: c.queue.emptied(), in: c.in.emptied()}
-	c.setLimit()
 }
 
 // breakOff ends the use of the connection and discards what was not sent.
 func (c *Client) breakOff() {
 	c.draining, c.broken = true, true
 	c.out.truncate(c.out.total)
-	c.setLimit()
-}
-
-func (c *Client) setLimit() {
-	c.limit = 0
-	if !c.draining && !c.shut {
-		c.limit = c.cfg.Pipeline
-	}
 }
 
 // finish ends the first request of the queue and reports its outcome, unless it was cancelled.

@@ -109,7 +109,6 @@ func (c *Client) onFinal(section []byte) {
 	}
 	if c.closing {
 		c.draining = true
-		c.setLimit()
 		c.ceaseSending()
 	}
 	c.h.OnStatus(r.tok, h.status)

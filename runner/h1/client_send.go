@@ -29,10 +29,7 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (
 	} else {
 		c.out.buf = append(buf, body...)
 	}
-	if c.cfg.NoKeepAlive {
-		c.draining = true
-		c.setLimit()
-	}
+	c.draining = c.cfg.NoKeepAlive
 	return r.id
 }
 

@@ -38,9 +38,8 @@ type Client struct {
 	early   bool // requests need not wait for SETTINGS
 	// handshake is one more than the code of Handshaken; 0: none has come since the last call of Handshake.
 	handshake uint32
-	draining  bool
-	gone      bool
-	peerGone  bool
+	gone      bool   // after Shutdown and Close
+	peerGone  bool   // the peer sent GOAWAY
 	peerLast  uint64 // the id of the peer's last GOAWAY
 	err       error
 }
@@ -75,7 +74,7 @@ func (c *Client) Handshake() (code uint32, ok bool) {
 // Free returns how many requests may be opened now: 0 before Ready, while draining, after Shutdown or an error, at
 // either limit, or while too much waits to be sent.
 func (c *Client) Free() int {
-	if !c.Ready() || c.draining || c.gone || c.err != nil || c.out.full() {
+	if !c.Ready() || c.peerGone || c.gone || c.err != nil || c.out.full() {
 		return 0
 	}
 	return max(0, min(c.credits.Len(), c.cfg.MaxConcurrentStreams-c.count))
@@ -90,7 +89,7 @@ func (c *Client) MostStreams() int { return c.most }
 
 // Draining reports that no more requests can be opened, because the peer sent GOAWAY. The owner opens another
 // connection, and closes this one when InFlight is 0.
-func (c *Client) Draining() bool { return c.draining }
+func (c *Client) Draining() bool { return c.peerGone }
 
 // GoAway returns whether the peer sent a GOAWAY. That of HTTP/3 has no code (RFC 9114 5.2).
 func (c *Client) GoAway() bool { return c.peerGone }

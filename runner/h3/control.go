@@ -228,7 +228,7 @@ func (c *Client) onGoAway(p []byte) {
 		c.fail(protocol.H3IDError, "GOAWAY with a larger id than the one before (RFC 9114 5.2)")
 		return
 	}
-	c.draining, c.peerGone, c.peerLast = true, true, id
+	c.peerGone, c.peerLast = true, id
 	for i := range c.streams {
 		if s := &c.streams[i]; s.isOpen() && uint64(s.stream)*4 >= id {
 			c.cancel(s, protocol.H3RequestCancelled)
