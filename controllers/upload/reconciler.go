@@ -82,11 +82,12 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, err
 }
 
-// isLate returns whether the deadline has passed. It counts from the first upload, whose failure is the last change of
-// the condition's status: the test can have ended long before, when the configuration had no storage.
+// isLate returns whether the deadline has passed. It counts from the first upload that failed, which is the last change
+// of the condition's status: the test can have ended long before, when the configuration had no storage.
 func (r *reconciler) isLate(lt *v1alpha1.LoadTest) bool {
 	c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionReportStored)
-	return c != nil && !r.clock().Before(c.LastTransitionTime.Add(r.cfg.Deadline.Duration))
+	return c != nil && c.Status == metav1.ConditionFalse &&
+		!r.clock().Before(c.LastTransitionTime.Add(r.cfg.Deadline.Duration))
 }
 
 // upload returns the URL of the uploaded report. Each upload of a run writes the same objects.

@@ -122,12 +122,22 @@ func (w *world) want(status metav1.ConditionStatus, reason, message string) {
 	}
 }
 
-// TestFailures: each failure doubles the wait up to five minutes, until the deadline after the first upload. A test can have ended long
+// TestFailures: each failure doubles the wait up to five minutes, until the deadline after the first failure. A test can have ended long
 // before that, when the operator had no storage.
 func TestFailures(t *testing.T) {
-	for name, begin := range map[string]time.Time{"a test that ends": end, "an old test": end.Add(48 * time.Hour)} {
+	for name, tt := range map[string]struct {
+		begin     time.Time
+		uploading bool // an operator ended before its upload
+	}{
+		"a test that ends":   {begin: end},
+		"an old test":        {begin: end.Add(48 * time.Hour)},
+		"a restart long ago": {begin: end.Add(48 * time.Hour), uploading: true},
+	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w, begin := newWorld(t), tt.begin
+			if tt.uploading {
+				w.must(w.r.show(t.Context(), w.get(), "", v1alpha1.ReasonUploading, "The operator uploads the report"))
+			}
 			w.now, w.answers = begin, http.StatusForbidden
 			for i, want := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
 				if got := w.pass(); got != time.Duration(want)*time.Second {

@@ -223,7 +223,7 @@ type ResultStorage struct {
 	Path string `json:"path,omitempty"`
 	// timeout is the timeout of one upload of a report with its three files. Default 30s.
 	Timeout metav1.Duration `json:"timeout,omitzero"`
-	// deadline is how long after the first upload of a report the operator repeats failed uploads. The TTL of a
-	// LoadTest deletes it only after the upload or the deadline. Default 1h.
+	// deadline is how long after the first failed upload of a report the operator repeats it. The TTL of a LoadTest
+	// deletes it only after the upload or the deadline. Default 1h.
 	Deadline metav1.Duration `json:"deadline,omitzero"`
 }
