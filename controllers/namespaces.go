@@ -29,8 +29,8 @@ type partialCache struct {
 	forbidden []string
 }
 
-// newPartialCache returns a cache of the namespaces of opts that the operator can read. Without any, it returns an
-// error: a cache without namespaces has those of the whole cluster.
+// newPartialCache returns a cache of the namespaces of opts that the operator can read. If it can read none, it
+// returns an error: a cache without namespaces has those of the whole cluster.
 func newPartialCache(ctx context.Context, config *rest.Config, opts cache.Options, log logr.Logger) (cache.Cache,
 	error) {
 	reader, err := client.New(config, client.Options{HTTPClient: opts.HTTPClient, Scheme: opts.Scheme,

@@ -13,8 +13,8 @@ type OperatorConfig struct {
 	metav1.TypeMeta `json:",inline"`
 
 	// namespaces are the namespaces whose LoadTests the operator runs. If the operator starts without permission in one
-	// of them, it runs those of the others, and restarts when it has the permission. Without permission in all of them,
-	// it ends. Default: all namespaces.
+	// of them, it runs those of the others, and restarts when it has the permission. If it has permission in none of
+	// them, it exits. Default: all namespaces.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// operatorNamespace is the namespace of the installation's CA and of the leader election lease. Default: the
 	// environment variable POD_NAMESPACE, else h2surge-system.
