@@ -110,8 +110,7 @@ const (
 	ReasonRunnerSilent = "RunnerSilent"
 	// ReasonRunnerLost means that a runner with a share of the load ended before the test did.
 	ReasonRunnerLost = "RunnerLost"
-	// ReasonRunRecordMissing means that a started test has no run record: a user deleted it, or an earlier version of
-	// the operator started the test.
+	// ReasonRunRecordMissing means that a started test has no run record, because a user deleted it.
 	ReasonRunRecordMissing = "RunRecordMissing"
 )
 

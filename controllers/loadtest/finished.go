@@ -14,8 +14,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
-const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was deleted, or an earlier version of the operator started the test. " +
-
+const noRecordMessage = "The run record (LoadTestRun %s) was deleted. " +
 	"The operator stopped the test; the results are lost"
 
 // noRecord ends a test that has started and has no record. The passes after the end delete its Jobs.

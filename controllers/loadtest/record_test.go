@@ -108,7 +108,11 @@ func TestNoRecordIsRepeated(t *testing.T) {
 		}
 	}
 	if !failed || s.Record.End == nil || s.Record.End.Reason != v1alpha1.ReasonRunRecordMissing {
-		t.Errorf("failed %t, end %+v", failed, s.Record.End)
+		t.Fatalf("failed %t, end %+v", failed, s.Record.End)
+	}
+	want := "The run record (LoadTestRun " + desired.RunName(s.LoadTest) + ") was deleted. The operator stopped the test; the results are lost"
+	if got := s.Record.End.Message; got != want {
+		t.Errorf("message %q, want %q", got, want)
 	}
 	for _, o := range []client.Object{job, budget} {
 		if err := r.perform.reader.Get(t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
