@@ -20,7 +20,7 @@ func Attempt(f *run.Facts, template string) (attempt, losses int, needed bool) {
 		return firstAttempt(f), losses, true
 	case f.Record.Plan.Digest != f.PlanDigest || f.Record.Plan.Template != template:
 		return attempt + 1, 0, true
-	// Pending: spec.suspend was true, and its Job was not deleted yet
+	// Pending: the test must not have runners, and its Job was not deleted yet
 	case f.Job == nil || f.Record.State == record.Pending:
 		return attempt, losses, true
 	case lostBeforeStart(f) != "" && !lastAttempt(f):

@@ -7,7 +7,7 @@ type State string
 
 // States of a run.
 const (
-	// Pending: no runner was created, or spec.suspend removed the runners again.
+	// Pending: no runner was created, or the operator deleted the runners again before the start.
 	Pending State = "Pending"
 	// Preparing: runners are created and connect.
 	Preparing State = "Preparing"
@@ -28,7 +28,7 @@ type Event string
 const (
 	// EventPrepare: the operator creates runners, or replaces the Job before the start.
 	EventPrepare Event = "Prepare"
-	// EventHold: spec.suspend is true before the start.
+	// EventHold: the test must not have runners before its start, because of spec.suspend, its lock or an invalid spec.
 	EventHold Event = "Hold"
 	// EventBegin: all runners that the test needs are ready.
 	EventBegin Event = "Begin"
@@ -55,7 +55,7 @@ var transitions = []transition{
 	{Pending, EventPrepare, Preparing, "plan, attempt, first change", "", "phase `Starting`"},
 	{Pending, EventEnd, Finished, "end", "", "`Finished=True`"},
 	{Preparing, EventPrepare, Preparing, "plan, attempt, losses, first change", "", "phase `Starting`"},
-	{Preparing, EventHold, Pending, "", "", "phase `Suspended`"},
+	{Preparing, EventHold, Pending, "", "", "phase `Suspended`, `Pending` or `Invalid`"},
 	{Preparing, EventBegin, Running, "start", "`Start`", "phase `Running`, `startTime`"},
 	{Preparing, EventEnd, Finished, "end", "`Stop`", "`Finished=True`"},
 	{Running, EventStop, Stopping, "stop", "`Stop`", "the runners send nothing more"},
