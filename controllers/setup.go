@@ -55,7 +55,21 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if err := lock.Setup(ctx, mgr, opts.Clock, leading); err != nil {
 		return err
 	}
-	return loadtest.Setup(ctx, mgr, cfg, opts)
+	if err := loadtest.Setup(ctx, mgr, cfg, opts); err != nil {
+		return err
+	}
+	return addInformers(ctx, mgr)
+}
+
+// addInformers adds informers of the kinds that the operator watches and that have no index, which would add them. The
+// controllers would add them after the election, when this process has replaced a leader that may list these kinds.
+func addInformers(ctx context.Context, mgr ctrl.Manager) error {
+	for _, kind := range []client.Object{&v1alpha1.LoadTestSchedule{}, &statev1alpha1.LoadTestLock{}} {
+		if _, err := mgr.GetCache().GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("adding the informer of %T: %w", kind, err)
+		}
+	}
+	return nil
 }
 
 // onlyReplica is the Leader if leader election is disabled.
