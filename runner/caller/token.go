@@ -16,7 +16,7 @@ import (
 // tokenPolicy is what a token must be.
 type tokenPolicy struct {
 	algorithms              []jose.SignatureAlgorithm // one
-	keys                    []jose.JSONWebKey
+	keys                    keySet
 	audience, issuer, scope string
 }
 
@@ -24,13 +24,17 @@ type tokenPolicy struct {
 const leeway = 5 * time.Second
 
 func newTokenPolicy(in *rv.TokenCheck, readFile func(string) ([]byte, error)) (*tokenPolicy, error) {
-	content, err := readFile(in.KeysFile)
-	if err != nil {
-		return nil, fmt.Errorf("keysFrom: %w", err)
-	}
 	p := &tokenPolicy{algorithms: []jose.SignatureAlgorithm{jose.SignatureAlgorithm(in.Algorithm)}, audience: in.Audience,
 		issuer: in.Issuer, scope: in.Scope}
-	if p.keys, err = parseKeys(in.Algorithm, content); err != nil {
+	p.keys.read = func() ([]jose.JSONWebKey, error) {
+		content, err := readFile(in.KeysFile)
+		if err != nil {
+			return nil, err
+		}
+		return parseKeys(in.Algorithm, content)
+	}
+	p.keys.at.Store(time.Now().UnixNano())
+	if err := p.keys.load(); err != nil {
 		return nil, fmt.Errorf("keysFrom: %w", err)
 	}
 	return p, nil
@@ -78,7 +82,7 @@ func (p *tokenPolicy) verify(token []byte) (c claims, ok bool) {
 		return c, false
 	}
 	id := t.Headers[0].KeyID
-	return c, slices.ContainsFunc(p.keys, func(k jose.JSONWebKey) bool {
+	return c, slices.ContainsFunc(*p.keys.keys.Load(), func(k jose.JSONWebKey) bool {
 		return (id == "" || k.KeyID == "" || id == k.KeyID) && t.Claims(k.Key, &c) == nil
 	})
 }
