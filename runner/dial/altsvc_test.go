@@ -16,6 +16,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 )
 
 func TestHTTP3Of(t *testing.T) {
@@ -128,7 +129,8 @@ func TestAlternativesAfterAnAddressThatHangs(t *testing.T) {
 	})
 }
 
-// TestQuestionsHaveTheTimeOfEachAttempt: an attempt that waits for the question of another one asks itself when the time of that one is over.
+// TestQuestionsHaveTheTimeOfEachAttempt: an attempt that waits for the question of another one asks itself when the time of that one is over, and
+// fails when its own is.
 func TestQuestionsHaveTheTimeOfEachAttempt(t *testing.T) {
 	stop := errors.New("no server")
 	for name, tt := range map[string]struct {
@@ -156,13 +158,20 @@ func TestQuestionsHaveTheTimeOfEachAttempt(t *testing.T) {
 					first.TLS = client.TLSClientConfig
 				}
 				first.QUIC = func(context.Context, net.Addr, string, *tls.Config) (Streams, error) { return nil, stop }
-				second := first
-				second.Resolver = fixed("192.0.2.2")
-				go func() {
-					if _, err := Open(t.Context(), &first); err == nil {
-						t.Error("connected to an address that hangs")
-					}
-				}()
+				second, short := first, first
+				second.Resolver, short.Timeout = fixed("192.0.2.2"), first.Timeout/2
+				begun := time.Now()
+				for _, r := range []*Request{&first, &short} {
+					go func() {
+						_, err := Open(t.Context(), r)
+						got := failure.Of(err, "192.0.2.1:443")
+						want := failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(), Address: "192.0.2.1:443"}
+						if took := time.Since(begun); got != want || took != r.Timeout {
+							t.Errorf("error %v after %v, want %v after %v", got, took, want, r.Timeout)
+						}
+					}()
+					synctest.Wait() // the first one asks
+				}
 				time.Sleep(first.Timeout - time.Second)
 				began := time.Now()
 				c, err := Open(t.Context(), &second)

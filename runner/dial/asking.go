@@ -2,6 +2,7 @@ package dial
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -17,17 +18,28 @@ type reply[T any] struct {
 }
 
 // do returns what ask returns to this attempt, or to another one with the same key that asks already. If the time of
-// the other one ends first, that says nothing about the server, and one of those that wait asks next.
+// the other one ends first, that says nothing about the server, and one of those that wait asks next. No attempt waits
+// for another one after its own time.
 func (a *asking[T]) do(ctx context.Context, key string, ask func() (T, error)) (T, error) {
+	var own atomic.Bool
 	for {
-		own := false
-		got, _, _ := a.group.Do(key, func() (any, error) {
-			own = true
+		got := a.group.DoChan(key, func() (any, error) {
+			own.Store(true)
 			value, err := ask()
 			return reply[T]{value, err, err != nil && ctx.Err() != nil}, nil
 		})
-		r := got.(reply[T]) //nolint:errcheck,forcetypeassert // see above
-		if own || !r.late || ctx.Err() != nil {
+		var result singleflight.Result
+		select {
+		case result = <-got:
+		case <-ctx.Done():
+			if !own.Load() {
+				var none T
+				return none, ctx.Err()
+			}
+			result = <-got // ask returns soon, and knows more about the error
+		}
+		r := result.Val.(reply[T]) //nolint:errcheck,forcetypeassert // see above
+		if own.Load() || !r.late {
 			return r.value, r.err
 		}
 	}

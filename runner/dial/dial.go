@@ -111,7 +111,7 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	if r.Alternatives != nil && r.TLS != nil {
 		to, err := r.Alternatives.of(ctx, r)
 		if err != nil {
-			return nil, err
+			return nil, r.timedOut(err, "")
 		}
 		at := *r
 		at.Endpoint, r = to, &at
@@ -208,11 +208,7 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	}
 	connect := func() (net.Conn, error) {
 		c, err := dialContext(ctx, network, address)
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(),
-				Address: address}}
-		}
-		return c, err
+		return c, r.timedOut(err, address)
 	}
 	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
 	var err error
@@ -220,7 +216,7 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 		r.report(Handshaking)
 		asked := time.Now()
 		if out.Protocol, err = r.Discovery.of(ctx, r.Endpoint, connect); err != nil {
-			return nil, err
+			return nil, r.timedOut(err, address)
 		}
 		begin = begin.Add(time.Since(asked)) // it is not a part of this connection
 	}
@@ -241,6 +237,14 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	}
 	out.Took = time.Since(begin)
 	return out, out.take(c)
+}
+
+// timedOut returns err with the timeout and the address that did not answer if the end of the timeout is the error.
+func (r *Request) timedOut(err error, address string) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(), Address: address}}
 }
 
 // split returns the arguments of net.Dial for an endpoint's address.

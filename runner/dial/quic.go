@@ -8,8 +8,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/h2surge/h2surge/internal/failure"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
@@ -44,12 +42,8 @@ func openQUIC(ctx context.Context, r *Request, begin time.Time, network, address
 	}
 	dialed := time.Now()
 	c, err := r.QUIC(ctx, from, address, named(r.TLS, r.Endpoint.Authority))
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(),
-			Address: address}}
-	case err != nil:
-		return nil, fmt.Errorf("QUIC: %w", err)
+	if err != nil {
+		return nil, r.timedOut(fmt.Errorf("QUIC: %w", err), address)
 	}
 	return &Connection{
 		FD: -1, Streams: c, Protocol: rv.ProtocolH3, Address: address, Took: time.Since(begin),
