@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -196,7 +197,7 @@ type halfHanging struct {
 func (n *halfHanging) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	if address == "192.0.2.1:443" {
 		<-ctx.Done()
-		return nil, ctx.Err()
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded} // as of a socket with this deadline
 	}
 	c, s := net.Pipe()
 	n.accepted <- s

@@ -3,6 +3,7 @@ package dial
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -26,7 +27,7 @@ func (a *asking[T]) do(ctx context.Context, key string, ask func() (T, error)) (
 		got := a.group.DoChan(key, func() (any, error) {
 			own.Store(true)
 			value, err := ask()
-			return reply[T]{value, err, err != nil && ctx.Err() != nil}, nil
+			return reply[T]{value, err, err != nil && isOver(ctx)}, nil
 		})
 		var result singleflight.Result
 		select {
@@ -43,4 +44,10 @@ func (a *asking[T]) do(ctx context.Context, key string, ask func() (T, error)) (
 			return r.value, r.err
 		}
 	}
+}
+
+// isOver returns whether the time of ctx is over. The deadline of a socket may end before the timer of ctx has run.
+func isOver(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }

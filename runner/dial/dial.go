@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
@@ -239,12 +240,15 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	return out, out.take(c)
 }
 
-// timedOut returns err with the timeout and the address that did not answer if the end of the timeout is the error.
+// timedOut returns err with the timeout and the address that did not answer if the end of the timeout is the error. The
+// deadline of a socket may end before that of its context.
 func (r *Request) timedOut(err error, address string) error {
-	if !errors.Is(err, context.DeadlineExceeded) {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
-	return &failure.Error{Cause: failure.Cause{Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(), Address: address}}
+	return &failure.Error{Cause: failure.Cause{
+		Kind: rv.CauseConnectTimeout, Detail: r.Timeout.String(), Address: address,
+	}}
 }
 
 // split returns the arguments of net.Dial for an endpoint's address.
