@@ -38,10 +38,10 @@ func (d *Discovery) Found(address string) rv.Protocol {
 
 // of returns the protocol of an endpoint. Unless it is known, it connects as long as ctx allows.
 func (d *Discovery) of(ctx context.Context, e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
-	if p := d.Found(e.Address); p != "" {
-		return p, nil
-	}
 	return d.asking.do(ctx, e.Address, func() (rv.Protocol, error) {
+		if p := d.Found(e.Address); p != "" {
+			return p, nil
+		}
 		p, err := discover(e, connect)
 		if err == nil {
 			d.mu.Lock()
