@@ -227,8 +227,10 @@ type counts struct {
 	missing  string
 }
 
+// countsOf returns the counts of a runner of the record. A former operator can have reached a lost runner again, and
+// stored counts that the record does not name.
 func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard) (counts, error) {
-	if rec.Counts.Name == "" || f.Record.End != nil {
+	if rec.Counts.Name == "" && rec.State != record.ShardLost || f.Record.End != nil {
 		return counts{}, nil
 	}
 	c, key := o.memory.of(f.LoadTest), checkpointKey(f, rec.Index, rec.Pod)
@@ -239,8 +241,12 @@ func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard
 	switch {
 	case err != nil:
 		return counts{}, err
+	case stored == nil && rec.Counts.Name == "":
+		c.counts[key] = counts{}
 	case stored == nil:
 		c.counts[key] = counts{missing: "LoadTestCheckpoint " + rec.Counts.Name + " was deleted"}
+	case rec.Counts.Name == "":
+		c.counts[key] = counts{snapshot: stored.Snapshot}
 	default:
 		c.counts[key] = counts{stored.Snapshot, stored.Damage}
 	}

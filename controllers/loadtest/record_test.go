@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -24,6 +25,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -59,6 +61,26 @@ func TestNoRecordOfADeletedTest(t *testing.T) {
 	all := &statev1alpha1.LoadTestRunList{}
 	if err := r.perform.client.List(t.Context(), all); err != nil || len(all.Items) != 0 {
 		t.Errorf("%d records of a LoadTest that was deleted, and error %v", len(all.Items), err)
+	}
+}
+
+// TestCountsAfterALoss: the record says that a runner was lost without counts. Then an operator reached it, stored its counts and ended.
+func TestCountsAfterALoss(t *testing.T) {
+	s := runtest.New(runtest.WithJob)
+	s.Record.Shards = []record.Shard{{Pod: "uid-0", State: record.ShardLost, Loss: &record.Loss{Message: "no answer"}}}
+	former := recording(t, s)
+	seen := &shards.Shard{Snapshot: &runnerv1alpha1.Snapshot{Sequence: 7}}
+	seen.Snapshot.Counters.Sent = 40
+	if err := former.perform.storeSnapshot(t.Context(), s, ptr.To(s.Record.Shards[0]), seen); err != nil {
+		t.Fatal(err)
+	}
+	c := former.perform.client
+	r := newReconciler(s.Config, c, c, newAddressRules(&s.Config.Targets, "", c))
+	if err := r.observe.readEnded(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Ended[0].Snapshot; n == nil || n.Counters.Sent != 40 {
+		t.Errorf("the next operator has the counts %+v, want 40 sent", n)
 	}
 }
 
