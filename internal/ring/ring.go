@@ -43,6 +43,13 @@ func (r *Ring[T]) PushFront(v T) {
 // At returns the element with k elements before it.
 func (r *Ring[T]) At(k int) T { return r.buf[(r.head+k)&(len(r.buf)-1)] }
 
+// Swap swaps the elements with j and k elements before them.
+func (r *Ring[T]) Swap(j, k int) {
+	mask := len(r.buf) - 1
+	j, k = (r.head+j)&mask, (r.head+k)&mask
+	r.buf[j], r.buf[k] = r.buf[k], r.buf[j]
+}
+
 // Front returns the first element. The ring must not be empty.
 func (r *Ring[T]) Front() T { return r.buf[r.head] }
 

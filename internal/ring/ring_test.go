@@ -8,12 +8,13 @@ import (
 	"github.com/h2surge/h2surge/runner/cacheline"
 )
 
-// TestRing compares a ring with a slice. Each octet is an operation: a appends, b inserts at the front, p pops.
+// TestRing compares a ring with a slice. Each octet is an operation: a appends, b inserts at the front, s swaps, p pops.
 func TestRing(t *testing.T) {
 	for _, operations := range []string{
 		"apaappaaapppaaaaaaaaaaaaaaaapaaaaaaaaaaaaaaaaaappppppppppppppppppp",
 		"aaaaaaaaaaapppppppaaaaaaaaaaaaaaaaaaaaabbbbbbbppp",
 		"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbpapapapppp",
+		"bbbsaaasaaaaaaaaasbsppps",
 	} {
 		var r Ring[int]
 		var want []int
@@ -25,6 +26,10 @@ func TestRing(t *testing.T) {
 			case 'b':
 				r.PushFront(i)
 				want = slices.Insert(want, 0, i)
+			case 's':
+				j, k := i%len(want), len(want)-1
+				r.Swap(j, k)
+				want[j], want[k] = want[k], want[j]
 			case 'p':
 				if front, got := r.Front(), r.Pop(); front != want[0] || got != want[0] {
 					t.Fatalf("%s: operation %d: front %d, popped %d, want %d", operations, i, front, got, want[0])

@@ -143,6 +143,20 @@ func (b *Book) Wait(id ID) {
 	}
 }
 
+// WaitAgain puts a request that was reserved into its target's queue, before those that are scheduled later:
+// PopOverdue looks at the head only.
+func (b *Book) WaitAgain(id ID) {
+	b.Wait(id)
+	r := &b.all[id]
+	q := &b.waiting[r.Target]
+	for k := q.Len() - 1; k > 0 && !r.Retried; k-- {
+		if before := &b.all[q.At(k-1)]; before.Retried || before.Due <= r.Due {
+			return
+		}
+		q.Swap(k-1, k)
+	}
+}
+
 // Waiting returns how many requests wait for a stream to a target.
 func (b *Book) Waiting(target int32) int { return b.waiting[target].Len() }
 

@@ -69,8 +69,8 @@ func TestBook(t *testing.T) {
 		case 6:
 			if b.Reserved() > 0 {
 				id := b.PopReserved()
-				b.Wait(id)
-				m.wait(b.At(id), id)
+				b.WaitAgain(id)
+				m.waitAgain(&b, id)
 			}
 		}
 		m.check(t, &b)
@@ -85,15 +85,18 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// wait lets a request that was reserved wait for any connection.
-func (m *model) wait(r *Request, id ID) {
+// waitAgain lets a request that was reserved wait for any connection. The requests that are scheduled before it or were
+// given back remain before it.
+func (m *model) waitAgain(b *Book, id ID) {
 	m.reserved = slices.DeleteFunc(m.reserved, func(i ID) bool { return i == id })
+	r, at := b.At(id), 0
 	q := &m.waiting[r.Target]
-	if r.Retried {
-		*q = slices.Insert(*q, 0, id)
-	} else {
-		*q = append(*q, id)
+	for i, other := range *q {
+		if o := b.At(other); !r.Retried && (o.Retried || o.Due <= r.Due) {
+			at = i + 1
+		}
 	}
+	*q = slices.Insert(*q, at, id)
 }
 
 func (m *model) expire(t *testing.T, b *Book, now int64) {

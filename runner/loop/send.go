@@ -143,7 +143,7 @@ func (s *sender) sendReserved() {
 		r := s.requests.At(id)
 		switch p := s.conns.To(r.Target); {
 		case p.OwnedBy(r.Instance) == nil:
-			s.requests.Wait(id)
+			s.requests.WaitAgain(id)
 		case p.TakeFor(r.Instance) == nil:
 			s.requests.Reserve(id)
 		default:
