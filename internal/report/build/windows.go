@@ -56,12 +56,17 @@ func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
 	w.changes = append(w.changes, change{at, rates})
 }
 
-// RatesChanged returns whether Change set other rates than those of the plan. The probes of a search belong to the
-// plan.
+// RatesChanged returns whether Change set other rates than those of the plan before the last stage ended. The probes of
+// a search belong to the plan.
 func (w *Windows) RatesChanged() bool {
 	same := func(a, b runnerv1alpha1.Rate) bool { return a.SameRate(&b) }
+	var last time.Duration
+	for i := range w.plan.Rates {
+		_, ended, _ := w.stage(i)
+		last = max(last, ended)
+	}
 	return w.plan.Search == nil && slices.ContainsFunc(w.changes, func(c change) bool {
-		return c.rates != nil && !slices.EqualFunc(c.rates, w.plan.Rates, same)
+		return c.at < last && c.rates != nil && !slices.EqualFunc(c.rates, w.plan.Rates, same)
 	})
 }
 

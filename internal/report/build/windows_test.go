@@ -304,7 +304,7 @@ func TestWindowsChange(t *testing.T) {
 	}
 }
 
-// TestRatesChanged: rates that were changed back have changed, and a pause and the probes of a search change none.
+// TestRatesChanged: rates that were changed back have changed. A pause, the probes of a search and what comes after the last stage change none.
 func TestRatesChanged(t *testing.T) {
 	plan := windowPlan()
 	faster := slices.Clone(plan.Rates)
@@ -312,7 +312,8 @@ func TestRatesChanged(t *testing.T) {
 	type rates = []runnerv1alpha1.Rate
 	for name, tt := range map[string]struct {
 		search  *runnerv1alpha1.Search
-		changes []rates
+		changes []rates // after one second, two, ...
+		ended   time.Duration
 		want    bool
 	}{
 		"nothing":            {},
@@ -320,11 +321,16 @@ func TestRatesChanged(t *testing.T) {
 		"faster":             {changes: []rates{faster}, want: true},
 		"and back":           {changes: []rates{faster, plan.Rates}, want: true},
 		"during a pause":     {changes: []rates{nil, faster}, want: true},
+		"in the last stage":  {changes: []rates{nil, faster}, ended: 2*time.Second + 1, want: true},
+		"after the load":     {changes: []rates{nil, faster}, ended: 2 * time.Second},
 		"probes of a search": {search: &runnerv1alpha1.Search{}, changes: []rates{faster}},
 	} {
 		p := *plan
 		p.Search = tt.search
 		w := NewWindows(&p, 1)
+		s := newSimulated(0, 2)
+		s.Stages[0].Ended, s.Stages[1].Begun, s.Stages[1].Ended = int64(time.Second), int64(time.Second), int64(tt.ended)
+		feed(t, w, s.at(5*time.Second))
 		for i, r := range tt.changes {
 			w.Change(time.Duration(i+1)*time.Second, r)
 		}
