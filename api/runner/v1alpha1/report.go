@@ -18,7 +18,7 @@ type Report struct {
 	// RequestLimit. Runs with the same LoadHash can be compared.
 	LoadHash string `json:"loadHash,omitempty"`
 	// LoadChanged is true if runners sent at other rates than those of the plan, because a user changed the rates while
-	// the test ran. Such a run is not compared with others.
+	// the test ran. Such a run is not compared with its baseline, and is not the baseline of another run.
 	LoadChanged bool `json:"loadChanged,omitempty"`
 	// Version of h2surge that made the report.
 	Version string `json:"version,omitempty"`
