@@ -47,7 +47,7 @@ type BasicAuthFiles struct {
 	Password string `json:"password"`
 }
 
-// BearerAuth is a token. If the token changes, the runner reads it again within a minute.
+// BearerAuth is a token. The runner uses a changed token within a minute after its file has changed.
 type BearerAuth struct {
 	// tokenFrom is the source of the token.
 	// +required
@@ -114,9 +114,9 @@ type OAuth2 struct {
 	// Default: the authorities of the system.
 	// +optional
 	CAFrom *ContentSource `json:"caFrom,omitempty"`
-	// certificate is the client certificate that the runner presents to an https:// token endpoint, as NRFs require. If
-	// it changes, the runner uses the new one within a minute. Default: the runner presents no certificate, also if the
-	// target has one.
+	// certificate is the client certificate that the runner presents to an https:// token endpoint, as NRFs require.
+	// The runner uses a changed one within a minute after its files have changed. Default: the runner presents no
+	// certificate, also if the target has one.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
 }

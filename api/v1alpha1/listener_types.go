@@ -88,8 +88,8 @@ type RulesSource struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clientNames) || self.clientNames.size() == 0 || has(self.clientCAFrom)",message="clientNames need clientCAFrom",fieldPath=".clientNames"
 type ListenerTLS struct {
-	// certificate is the source of the certificate of the listener and its private key. If it changes, new connections
-	// use the new one within a minute.
+	// certificate is the source of the certificate of the listener and its private key. New connections
+	// use a changed one within a minute after its files have changed.
 	// Default: each runner makes a certificate when it starts. Only a peer that does not verify certificates accepts it.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`

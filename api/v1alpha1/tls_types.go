@@ -27,8 +27,8 @@ type TLS struct {
 	// +optional
 	CAFrom *ContentSource `json:"caFrom,omitempty"`
 	// certificate is the source of the client certificate that the runner sends if the target requests one (mutual
-	// TLS). If it changes, new connections use the new one within a minute. Default: the runner has no client
-	// certificate.
+	// TLS). New connections use a changed one within a minute after its files have changed. Default: the runner has no
+	// client certificate.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
 	// certificateDirectory is a directory of client certificates. It has pairs of a certificate NAME.crt and its key
