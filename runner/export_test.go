@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +16,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/endpoint"
 	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // exported is a plan whose second target receives the figures of runners, with a token.
@@ -138,13 +138,6 @@ func succeededOf(t *testing.T, text []byte) (sum int64) {
 func TestExportFails(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer refusing.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	denying := exported(t, "http://localhost:1")
 	denying.Policy = &rv.AddressPolicy{Allowed: []rv.AddressRule{{Name: "target", Hosts: []string{"127.0.0.1"}}}}
 	for name, tc := range map[string]struct {
@@ -152,7 +145,7 @@ func TestExportFails(t *testing.T) {
 		want string
 	}{
 		"refused": {exported(t, refusing.URL), "the receiver answered with status 503"},
-		"down":    {exported(t, "http://"+l.Addr().String()), "connection refused"},
+		"down":    {exported(t, "http://127.0.0.1:"+peer.Refused(t)), "connection refused"},
 		"denied":  {denying, "denies the address by rule: allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -307,13 +307,7 @@ func TestRatesAreChecked(t *testing.T) {
 }
 
 func TestUnreachableTarget(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
-	plan := lifeCycle(address, rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
+	plan := lifeCycle("127.0.0.1:"+peer.Refused(t), rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
 	if got := problem(t, plan, "refused"); !strings.HasPrefix(got, "ConnectFailed: ") || !strings.Contains(got, "refused") {
 		t.Errorf("problem %q", got)
 	}

@@ -18,6 +18,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/report/build"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // asMain makes the test binary behave as h2surge: --demo starts its own executable.
@@ -219,7 +220,7 @@ func TestEndToEndURL(t *testing.T) {
 func TestEndToEndDeadTarget(t *testing.T) {
 	waits(t)
 	quick := strings.Replace(session, "connections: 3,", "connections: 3, connectTimeout: 300ms,", 1)
-	r := run(t, quick, 5, "-f", "-", "--target-url", "http://"+refused(t))
+	r := run(t, quick, 5, "-f", "-", "--target-url", "http://127.0.0.1:"+peer.Refused(t))
 	if r.Requests.Sent != 0 || r.Verdict.Reason != "TargetUnreachable" {
 		t.Errorf("%+v, %+v", r.Requests, r.Verdict)
 	}

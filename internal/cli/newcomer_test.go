@@ -9,6 +9,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/test/golden"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 const firstManifest = `apiVersion: h2surge.io/v1alpha1
@@ -208,7 +209,7 @@ func TestNewcomersTargets(t *testing.T) {
 	to := func(url, more string) string {
 		return strings.Replace(quick, "url: http://127.0.0.1:1", "url: "+url+more, 1)
 	}
-	nothing, old := refused(t), http1Only(t)
+	nothing, old := "127.0.0.1:"+peer.Refused(t), http1Only(t)
 	here := serve(t, mock.Options{}).Addr().String()
 	plain := newWeb(t, nil)
 	for name, tc := range map[string]struct {

@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"unicode"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/h2surge/h2surge/internal/mock"
 	"github.com/h2surge/h2surge/internal/mock/rules"
 	"github.com/h2surge/h2surge/test/golden"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 // tryTarget serves testdata/try/target.yaml.
@@ -55,24 +55,6 @@ func steady(s string) string {
 	})
 }
 
-// refused is an address on which nothing listens. A socket that is bound keeps it from others.
-func refused(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	at, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
-}
-
 func TestTry(t *testing.T) {
 	waits(t)
 	at := "http://" + tryTarget(t).Addr().String()
@@ -81,7 +63,7 @@ func TestTry(t *testing.T) {
 		args []string
 	}{
 		"passed":  {0, nil},
-		"failed":  {2, []string{"--target-url", "gone=http://" + refused(t)}},
+		"failed":  {2, []string{"--target-url", "gone=http://127.0.0.1:" + peer.Refused(t)}},
 		"chosen":  {0, []string{"--chain", "bodies"}},
 		"secrets": {0, []string{"--chain", "things", "--show-secrets"}},
 	} {

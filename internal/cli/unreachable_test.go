@@ -15,8 +15,8 @@ import (
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
-// peer accepts connections, reads what comes first, and sends octets. It does not close a connection before the other side does.
-func peer(t *testing.T, sends []byte) (address string) {
+// sending accepts connections, reads what comes first, and sends octets. It does not close a connection before the other side does.
+func sending(t *testing.T, sends []byte) (address string) {
 	t.Helper()
 	return listen(t, func(c net.Conn) {
 		defer c.Close() //nolint:errcheck // a test's
@@ -28,7 +28,7 @@ func peer(t *testing.T, sends []byte) (address string) {
 // TestUnreachable: the message of a run that cannot begin has the URL, what the runner waited for, how long, and the words of the peer.
 func TestUnreachable(t *testing.T) {
 	waits(t)
-	silent, web := peer(t, nil), newWeb(t, nil)
+	silent, web := sending(t, nil), newWeb(t, nil)
 	bye := h2.AppendGoAway(nil, 0, http2.ErrCodeEnhanceYourCalm, "too many\x1b clients")
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
@@ -38,7 +38,7 @@ func TestUnreachable(t *testing.T) {
 	token := func(url string) string {
 		return fmt.Sprintf(`protocol: http1, auth: {oauth2: {tokenURL: %q, clientID: nf, scopes: [a]}}, `, url)
 	}
-	goaway, first := peer(t, bye), peer(t, append(h2.AppendSettings(nil), bye...))
+	goaway, first := sending(t, bye), sending(t, append(h2.AppendSettings(nil), bye...))
 	for name, tc := range map[string]struct {
 		url, more string
 		want      []string

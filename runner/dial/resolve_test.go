@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/peer"
 )
 
 func parse(all ...string) (out []netip.Addr) {
@@ -147,14 +148,8 @@ func TestOpenTriesAllAddresses(t *testing.T) {
 
 // TestOpenFailsWithTheLastError: none of the addresses has a listener.
 func TestOpenFailsWithTheLastError(t *testing.T) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
-	_, err = Open(t.Context(), &Request{
-		Endpoint: &rv.Endpoint{Address: "a:" + port}, Timeout: 5 * time.Second, Resolver: fixed("127.0.0.1", "127.0.0.2"),
+	_, err := Open(t.Context(), &Request{
+		Endpoint: &rv.Endpoint{Address: "a:" + peer.Refused(t)}, Timeout: 5 * time.Second, Resolver: fixed("127.0.0.1", "127.0.0.2"),
 	})
 	if err == nil {
 		t.Error("connected to a port without a listener")
