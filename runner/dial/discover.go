@@ -42,7 +42,7 @@ func (d *Discovery) of(ctx context.Context, e *rv.Endpoint, connect func() (net.
 		if p := d.Found(e.Address); p != "" {
 			return p, nil
 		}
-		p, err := discover(e, connect)
+		p, err := discover(ctx, e, connect)
 		if err == nil {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -56,16 +56,15 @@ func (d *Discovery) of(ctx context.Context, e *rv.Endpoint, connect func() (net.
 }
 
 // discover offers HTTP/2 with prior knowledge (RFC 9113 3.3). A server of HTTP/1.1 takes the preface for a request with
-// an unknown method and answers it, or closes, or waits. Only in the last two cases it gets a request, OPTIONS * (RFC
-// 9110
-// 9.3.7), so that no resource of the server is touched.
-func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
+// an unknown method and answers it, or closes, or waits. Only in the last two cases it gets a request, OPTIONS *
+// (RFC 9110 9.3.7), so that no resource of the server is touched.
+func discover(ctx context.Context, e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, error) {
 	var preface bytes.Buffer
 	preface.WriteString(http2.ClientPreface)
 	if err := http2.NewFramer(&preface, nil).WriteSettings(); err != nil {
 		return "", err
 	}
-	first, err := exchange(connect, preface.Bytes())
+	first, err := exchange(ctx, connect, preface.Bytes())
 	switch {
 	case err != nil:
 		return "", err
@@ -74,7 +73,7 @@ func discover(e *rv.Endpoint, connect func() (net.Conn, error)) (rv.Protocol, er
 	case isHTTP1(first):
 		return rv.ProtocolHTTP1, nil
 	}
-	then, err := exchange(connect, fmt.Appendf(nil, "OPTIONS * HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+	then, err := exchange(ctx, connect, fmt.Appendf(nil, "OPTIONS * HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
 		e.Authority))
 	switch {
 	case err != nil:
@@ -98,8 +97,9 @@ func unknown(first, then []byte) string {
 }
 
 // exchange sends a message on a new connection and returns the first octets of the answer, as many as a frame header
-// has. They are fewer if the server closes, or sends no more in time.
-func exchange(connect func() (net.Conn, error), message []byte) ([]byte, error) {
+// has. They are fewer if the server closes, or sends no more within answerWithin. If ctx ends first, that is the error,
+// because it says nothing about the server.
+func exchange(ctx context.Context, connect func() (net.Conn, error), message []byte) ([]byte, error) {
 	c, err := connect()
 	if err != nil {
 		return nil, err
@@ -108,11 +108,14 @@ func exchange(connect func() (net.Conn, error), message []byte) ([]byte, error) 
 	if err := c.SetDeadline(time.Now().Add(answerWithin)); err != nil {
 		return nil, err
 	}
-	if _, err := c.Write(message); err != nil {
-		return nil, nil // the server has closed
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
+	answer, n := make([]byte, frameHeader), 0
+	if _, err = c.Write(message); err == nil { // else the server has closed
+		n, err = io.ReadFull(c, answer)
 	}
-	answer := make([]byte, frameHeader)
-	n, _ := io.ReadFull(c, answer)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	return answer[:n], nil
 }
 

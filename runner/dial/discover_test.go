@@ -2,9 +2,12 @@ package dial
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +18,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 )
 
 // answers plays a server: what it sends when a message has come, by the first word of the message. It closes after it, or
@@ -81,7 +85,7 @@ func TestDiscover(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
-				got, err := discover(&rv.Endpoint{Authority: "a.example"}, tc.peer.connect)
+				got, err := discover(t.Context(), &rv.Endpoint{Authority: "a.example"}, tc.peer.connect)
 				if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("%q, %v, want %q, %s", got, err, tc.want, tc.err)
 				}
@@ -91,6 +95,64 @@ func TestDiscover(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestDiscoveryEndsWithItsAttempt: a server that is silent for longer than an attempt has time is no server of HTTP/1.1,
+// and the next address gets its part of the time.
+func TestDiscoveryEndsWithItsAttempt(t *testing.T) {
+	const first, second = "192.0.2.1", "192.0.2.2"
+	ok := answers{"PRI": "HTTP/1.1 400 Bad Request\r\n\r\n"}
+	never, late := answers{"PRI": silent, "OPTIONS": silent}, answers{"PRI": silent, "OPTIONS": "HTTP/1.1 200 OK\r\n\r\n"}
+	for name, tt := range map[string]struct {
+		peers           map[string]answers
+		timeout, cancel time.Duration
+		want            rv.Protocol
+		cause           rv.Cause
+		took            time.Duration
+	}{
+		"time for both questions":  {map[string]answers{first: late}, 2 * time.Second, 0, rv.ProtocolHTTP1, "", time.Second},
+		"for a part of the first":  {map[string]answers{first: late}, 300 * time.Millisecond, 0, "", rv.CauseConnectTimeout, 300 * time.Millisecond},
+		"for a part of the second": {map[string]answers{first: never}, 1500 * time.Millisecond, 0, "", rv.CauseConnectTimeout, 1500 * time.Millisecond},
+		"another address answers":  {map[string]answers{first: never, second: ok}, time.Second, 0, rv.ProtocolHTTP1, "", 500 * time.Millisecond},
+		"the run ends":             {map[string]answers{first: never}, time.Minute, 200 * time.Millisecond, "", rv.CauseUnknown, 200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tt.cancel > 0 {
+					time.AfterFunc(tt.cancel, cancel)
+				}
+				begun := time.Now()
+				c, err := Open(ctx, &Request{
+					Endpoint: &rv.Endpoint{Address: "a.example:80", Authority: "a.example"}, Protocol: rv.ProtocolDiscovered, Discovery: new(Discovery),
+					Timeout: tt.timeout, Resolver: fixed(slices.Sorted(maps.Keys(tt.peers))...), Network: network{peers: tt.peers},
+				})
+				got := rv.Protocol("")
+				if err == nil {
+					got = c.Protocol
+					c.Close()
+				}
+				if cause := failure.Of(err, "").Kind; got != tt.want || cause != tt.cause {
+					t.Errorf("%q, %q (%v), want %q, %q", got, cause, err, tt.want, tt.cause)
+				}
+				if took := time.Since(begun); took != tt.took {
+					t.Errorf("took %v, want %v", took, tt.took)
+				}
+			})
+		})
+	}
+}
+
+// network is a Network of servers, by their IP addresses.
+type network struct {
+	Network
+	peers map[string]answers
+}
+
+func (n network) DialContext(_ context.Context, _, address string) (net.Conn, error) {
+	host, _, _ := net.SplitHostPort(address)
+	return n.peers[host].connect()
 }
 
 // TestDiscoveryAsksOnce: all connections to an endpoint wait for one answer. An endpoint that cannot be asked is asked
