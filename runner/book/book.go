@@ -144,13 +144,13 @@ func (b *Book) Wait(id ID) {
 }
 
 // WaitAgain puts a request that was reserved into its target's queue, before those that are scheduled later:
-// PopOverdue looks at the head only.
+// PopOverdue looks at the head only. It looks for the place from there, because such a request is among the oldest.
 func (b *Book) WaitAgain(id ID) {
-	b.Wait(id)
 	r := &b.all[id]
 	q := &b.waiting[r.Target]
-	for k := q.Len() - 1; k > 0 && !r.Retried; k-- {
-		if before := &b.all[q.At(k-1)]; before.Retried || before.Due <= r.Due {
+	q.PushFront(id)
+	for k := 1; k < q.Len() && !r.Retried; k++ {
+		if next := &b.all[q.At(k)]; !next.Retried && next.Due > r.Due {
 			return
 		}
 		q.Swap(k-1, k)

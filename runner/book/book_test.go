@@ -89,12 +89,11 @@ func TestBook(t *testing.T) {
 // given back remain before it.
 func (m *model) waitAgain(b *Book, id ID) {
 	m.reserved = slices.DeleteFunc(m.reserved, func(i ID) bool { return i == id })
-	r, at := b.At(id), 0
+	r := b.At(id)
 	q := &m.waiting[r.Target]
-	for i, other := range *q {
-		if o := b.At(other); !r.Retried && (o.Retried || o.Due <= r.Due) {
-			at = i + 1
-		}
+	at := slices.IndexFunc(*q, func(other ID) bool { o := b.At(other); return r.Retried || !o.Retried && o.Due > r.Due })
+	if at < 0 {
+		at = len(*q)
 	}
 	*q = slices.Insert(*q, at, id)
 }
