@@ -202,10 +202,12 @@ func (o *observer) addEnded(ctx context.Context, f *run.Facts, rec *record.Shard
 	if err != nil {
 		return err
 	}
-	if stored.missing != "" {
-		rec = ptr.To(*rec)
+	switch rec = ptr.To(*rec); {
+	case stored.missing != "":
 		rec.State = record.ShardLost
 		decide.WithoutCounts(rec, stored.missing)
+	case rec.Counts.Name == "" && stored.snapshot != nil:
+		rec.Member = rec.Member || shards.HadSlots(stored.snapshot)
 	}
 	out := shards.Recorded{Shard: rec, Snapshot: stored.snapshot}
 	if rec.Loss != nil {

@@ -70,7 +70,7 @@ func TestCountsAfterALoss(t *testing.T) {
 	s.Record.Shards = []record.Shard{{Pod: "uid-0", State: record.ShardLost, Loss: &record.Loss{Message: "no answer"}}}
 	former := recording(t, s)
 	seen := &shards.Shard{Snapshot: &runnerv1alpha1.Snapshot{Sequence: 7}}
-	seen.Snapshot.Counters.Sent = 40
+	seen.Snapshot.Counters.Sent, seen.Snapshot.Stages = 40, []runnerv1alpha1.StageCounters{{Slots: 40}}
 	if err := former.perform.storeSnapshot(t.Context(), s, ptr.To(s.Record.Shards[0]), seen); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +81,9 @@ func TestCountsAfterALoss(t *testing.T) {
 	}
 	if n := s.Ended[0].Snapshot; n == nil || n.Counters.Sent != 40 {
 		t.Errorf("the next operator has the counts %+v, want 40 sent", n)
+	}
+	if !s.Ended[0].Member {
+		t.Error("the runner had a share of the load, and is no member")
 	}
 }
 
