@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/split"
 	"github.com/h2surge/h2surge/test/certtest"
 )
 
@@ -72,6 +75,32 @@ func TestCallers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKeysCannotBeRead: the log names the listener whose token keys cannot be read again.
+func TestKeysCannotBeRead(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan := subscriptions("127.0.0.1:1", "once")
+	plan.Listeners[0].Token = &rv.TokenCheck{Algorithm: rv.TokenHS256, KeysFile: secret}
+	log := blockingLog{slog.NewTextHandler(io.Discard, nil), "the token keys of a listener cannot be read again; the runner keeps the last ones, and tries again until it can",
+		make(chan struct{}), make(chan struct{})}
+	close(log.release)
+	r, err := New(plan, Options{NoPin: true, Workers: 1, Logger: slog.New(log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	if err := os.Remove(secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Update(rv.Update{Revision: 1, Share: split.Whole(plan)}); err != nil {
+		t.Fatal(err)
+	}
+	<-log.blocked
 }
 
 func TestInterface(t *testing.T) {

@@ -147,6 +147,17 @@ func newCallers(plan *rv.Plan) (out []*caller.Policy, err error) {
 	return out, nil
 }
 
+// keepKeys keeps the token keys of the listeners up to date until the run ends. A read that blocks, for example of a
+// mount that hangs, blocks neither a worker nor the end.
+func (r *Runner) keepKeys() {
+	for i, p := range r.callers {
+		go p.KeepKeys(r.ctx, func(err error) {
+			r.opts.Logger.Warn("the token keys of a listener cannot be read again; the runner keeps the last ones, and tries "+
+				"again until it can", "listener", r.plan.Listeners[i].Name, "err", err)
+		})
+	}
+}
+
 // url returns the URL of the socket of a worker.
 func (s *server) url(worker int) string {
 	scheme := "http"

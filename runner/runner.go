@@ -208,6 +208,7 @@ func (r *Runner) replaceWorkers(s *rv.Share) error {
 	} else {
 		r.cpuZero = cpu.SelfSeconds()
 		r.throttle, _ = cpu.Throttled()
+		r.keepKeys()
 	}
 	c, err := r.newWorkers(s)
 	if err != nil {

@@ -124,8 +124,8 @@ type ListenerToken struct {
 	// +kubebuilder:validation:Enum=HS256;RS256;RS512;ES256
 	Algorithm string `json:"algorithm"`
 	// keysFrom is the source of the keys: a JWK Set or a JWK (RFC 7517), or PEM blocks with public keys or certificates.
-	// For HS256 it can also be the secret, of 32 bytes or more. If it changes, the runner uses the new keys within a
-	// minute.
+	// For HS256 it can also be the secret, of 32 bytes or more. The runner uses changed keys within a minute
+	// after their file has changed.
 	// +required
 	KeysFrom ContentSource `json:"keysFrom,omitzero"`
 	// audience is a value that the claim aud of the token must have. It can be the NF type or the instance id of the

@@ -115,7 +115,6 @@ func (c *Checker) Check(named bool, r *message.Message, now int64) Verdict {
 	case c.policy.token == nil:
 		return Accepted
 	}
-	c.policy.token.keys.refresh(now)
 	token, ok := bearer(r)
 	if !ok {
 		return NoToken

@@ -1,20 +1,19 @@
 package caller
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 )
 
-// readAgain is how old keys are when a check lets them be read again.
-const readAgain = int64(30 * time.Second)
+// readAgain is the pause between two reads of a file with keys.
+const readAgain = 30 * time.Second
 
-// keySet has the keys of a policy. It reads their file again while a run lasts, because a mounted file changes when the
-// issuer replaces its keys. It is safe for concurrent use, and never blocks an event loop.
+// keySet has the keys of a policy. It is safe for concurrent use.
 type keySet struct {
 	read func() ([]jose.JSONWebKey, error)
-	at   atomic.Int64 // the last attempt to read the file, in nanoseconds since 1970
 	keys atomic.Pointer[[]jose.JSONWebKey]
 }
 
@@ -27,10 +26,25 @@ func (s *keySet) load() error {
 	return err
 }
 
-// refresh reads the file in the background if the keys are old. Later checks use the new ones.
-func (s *keySet) refresh(now int64) {
-	at := s.at.Load()
-	if now-at >= readAgain && s.at.CompareAndSwap(at, now) {
-		go func() { _ = s.load() }()
+// KeepKeys reads the keys again until ctx ends, because a mounted file changes when the issuer replaces its keys. The
+// last keys stay while that fails. failed is called with the first error, and again only after a read without one.
+// KeepKeys returns at once if the policy has no keys.
+func (p *Policy) KeepKeys(ctx context.Context, failed func(error)) {
+	if p == nil || p.token == nil {
+		return
+	}
+	again := time.NewTicker(readAgain)
+	defer again.Stop()
+	var before error // of the last attempt
+	for ctx.Err() == nil {
+		err := p.token.keys.load()
+		if err != nil && before == nil {
+			failed(err)
+		}
+		before = err
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
 	}
 }

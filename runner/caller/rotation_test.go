@@ -2,6 +2,7 @@ package caller
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,40 +10,61 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// TestRotation: the keys are read again at the first check after 30 seconds, and are used from the next one on.
+// TestRotation: new keys are used within 30 seconds, also by the first check since the rotation. The last keys stay if
+// the file cannot be used, which is reported once.
 func TestRotation(t *testing.T) {
+	type file struct {
+		content string
+		err     error
+	}
+	first, second := &file{content: "another secret of the same issuer"}, &file{content: secret}
+	absent, short := &file{err: errors.New("no such file")}, &file{content: "abc"}
 	synctest.Test(t, func(t *testing.T) {
-		content, failure, reads := []byte("another secret of the same issuer"), error(nil), 0
+		var now atomic.Pointer[file]
+		now.Store(first)
 		p, err := NewPolicy(&rv.Listener{Token: &rv.TokenCheck{Algorithm: rv.TokenHS256}}, func(string) ([]byte, error) {
-			reads++
-			return content, failure
+			f := now.Load()
+			return []byte(f.content), f.err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		failed := make(chan string, 10)
+		go p.KeepKeys(t.Context(), func(err error) { failed <- err.Error() })
+		synctest.Wait()
 		r := request("Bearer " + newToken(t, `{"alg":"HS256"}`, `{"exp":1800000000}`, hs256))
 		for _, step := range []struct {
-			what    string
-			after   time.Duration
-			content string
-			failure error
-			want    Verdict
-			reads   int
+			what   string
+			file   *file
+			after  time.Duration
+			want   Verdict
+			failed string
 		}{
-			{"before the rotation", 0, "another secret of the same issuer", nil, BadToken, 1},
-			{"the file is new", 29 * time.Second, secret, nil, BadToken, 1},
-			{"it is read", time.Second, secret, nil, BadToken, 2},
-			{"its keys are used", 0, secret, nil, Accepted, 2},
-			{"it cannot be read", 30 * time.Second, "", errors.New("no such file"), Accepted, 3},
-			{"it has no key", 30 * time.Second, "", nil, Accepted, 4},
-			{"the keys stay", time.Second, "", nil, Accepted, 4},
+			{"the file is new", second, 29 * time.Second, BadToken, ""},
+			{"it was read", second, time.Second, Accepted, ""},
+			{"it cannot be read", absent, 30 * time.Second, Accepted, "no such file"},
+			{"it has no key", short, 30 * time.Second, Accepted, ""},
+			{"it has the first keys", first, 30 * time.Second, BadToken, ""},
+			{"it has no key again", short, time.Minute, BadToken, "the secret has 3 bytes; HS256 needs at least 32 (RFC 7518 3.2)"},
+			{"it has the second keys", second, 30 * time.Second, Accepted, ""},
 		} {
+			now.Store(step.file)
 			time.Sleep(step.after)
-			content, failure = []byte(step.content), step.failure
-			got := NewChecker(p).Check(true, r, time.Now().UnixNano())
-			if synctest.Wait(); got != step.want || reads != step.reads {
-				t.Errorf("%s: verdict %d after %d reads; want %d after %d", step.what, got, reads, step.want, step.reads)
+			synctest.Wait()
+			got, message := NewChecker(p).Check(true, r, time.Now().UnixNano()), ""
+			if len(failed) > 0 {
+				message = <-failed
+			}
+			if got != step.want || message != step.failed || len(failed) > 0 {
+				t.Errorf("%s: verdict %d, failed %q, and %d more; want %d, %q", step.what, got, message, len(failed), step.want, step.failed)
 			}
 		}
 	})
+}
+
+// TestNoKeys: nothing is read for a listener that checks no token.
+func TestNoKeys(t *testing.T) {
+	for _, p := range []*Policy{nil, {names: []string{"smf.test"}}} {
+		p.KeepKeys(t.Context(), func(err error) { t.Error(err) })
+	}
 }

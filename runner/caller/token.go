@@ -33,7 +33,6 @@ func newTokenPolicy(in *rv.TokenCheck, readFile func(string) ([]byte, error)) (*
 		}
 		return parseKeys(in.Algorithm, content)
 	}
-	p.keys.at.Store(time.Now().UnixNano())
 	if err := p.keys.load(); err != nil {
 		return nil, fmt.Errorf("keysFrom: %w", err)
 	}
