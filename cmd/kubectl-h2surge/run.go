@@ -58,8 +58,10 @@ const kubeExitCodes = `Exit codes:
   1  bad manifest or command line, or the operator reports that the spec is invalid
   2  failed: a threshold or the default limit on errors was exceeded, no chain was
      completed, or teardown failed
-  3  inconclusive: the generator was the bottleneck (without thresholds, the code is
-     0), or a runner was lost and the test continued without it
+  3  inconclusive: the generator was the bottleneck (without thresholds and a search,
+     the code is 0), a runner was lost or paused and the test continued, something could
+     not be compared, observed or authorized, or a search had no result; the verdict
+     says which
   4  stopped, or Ctrl-C ended following
   5  the test could not run or was deleted, or --timeout ended following`
 

@@ -21,8 +21,8 @@ const ExitCodes = `Exit codes:
   2  failed: a threshold or the default limit on errors was exceeded, no chain was
      completed, or teardown failed
   3  inconclusive: the generator was the bottleneck (without thresholds and a search,
-     the code is 0), or something could not be compared, observed, authorized or found;
-     the verdict says which
+     the code is 0), something could not be compared, observed or authorized, or a
+     search had no result; the verdict says which
   4  interrupted; the report has everything that was sent until the interrupt
   5  the test could not run: the target cannot be reached, no request got a response, or
      the counters do not add up`
