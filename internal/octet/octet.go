@@ -157,9 +157,6 @@ func AppendDecimal(dst []byte, v int64, width int) []byte {
 	return append(dst, digits[i:]...)
 }
 
-// upperHex has the hexadecimal digits that percent-encoding prefers (RFC 3986 2.1).
-const upperHex = "0123456789ABCDEF"
-
 // ContentLength returns the number of a content-length (RFC 9110 8.6), or -1 if it is not 1 to 18 digits. More digits
 // are beyond any message.
 func ContentLength(p []byte) int64 {
@@ -175,6 +172,9 @@ func ContentLength(p []byte) int64 {
 	}
 	return n
 }
+
+// upperHex has the hexadecimal digits that percent-encoding prefers (RFC 3986 2.1).
+const upperHex = "0123456789ABCDEF"
 
 // AppendPercent appends the percent-encoding of c to dst (RFC 3986 2.1).
 func AppendPercent(dst []byte, c byte) []byte {
