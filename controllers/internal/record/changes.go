@@ -75,7 +75,7 @@ func (r *Record) ratesBefore(i int) []Rate {
 }
 
 // RatesChanged returns whether runners of a plan sent at other rates than its own. The probes of a search belong to the
-// plan.
+// plan. If a stage ends by requests, a change after the last stage counts, too: the record does not have its end.
 func (r *Record) RatesChanged(p *runnerv1alpha1.Plan) bool {
 	end, known := r.LastDue(p)
 	planned := RatesOf(p.Rates)
