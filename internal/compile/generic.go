@@ -99,7 +99,8 @@ func eachJSONField(v reflect.Value, yield func(jsonField) bool) bool {
 				return false
 			}
 		case name != "":
-			absent := strings.Contains(options, "omitempty") && isEmpty(value) || strings.Contains(options, "omitzero") && value.IsZero()
+			absent := strings.Contains(options, "omitempty") && isEmpty(value) ||
+				strings.Contains(options, "omitzero") && value.IsZero()
 			if !yield(jsonField{name, value, absent}) {
 				return false
 			}
