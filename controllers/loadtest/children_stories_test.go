@@ -140,7 +140,12 @@ func (w *world) refuseObjects(resourceName corev1.ResourceName, probe client.Obj
 	probe.SetNamespace(w.ns)
 	probe.SetGenerateName("probe-")
 	w.Eventually(func() bool {
-		return apierrors.IsForbidden(w.client.Create(w.ctx, probe.DeepCopyObject().(client.Object)))
+		o := probe.DeepCopyObject().(client.Object)
+		err := w.client.Create(w.ctx, o)
+		if err == nil {
+			w.must(w.client.Delete(w.ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))) // stories count Jobs
+		}
+		return apierrors.IsForbidden(err)
 	}).Should(gomega.BeTrue(), "the quota is not applied")
 	return func() { w.must(w.client.Delete(w.ctx, quota)) }
 }
