@@ -240,19 +240,18 @@ func (o *observer) countsOf(ctx context.Context, f *run.Facts, rec *record.Shard
 		return known, nil
 	}
 	stored, err := c.checkpoints.Get(ctx, key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return counts{}, err
-	case stored == nil && rec.Counts.Name == "":
-		c.counts[key] = counts{}
-	case stored == nil:
-		c.counts[key] = counts{missing: "LoadTestCheckpoint " + rec.Counts.Name + " was deleted"}
-	case rec.Counts.Name == "":
-		c.counts[key] = counts{snapshot: stored.Snapshot}
-	default:
-		c.counts[key] = counts{stored.Snapshot, stored.Damage}
 	}
-	return c.counts[key], nil
+	known := counts{missing: "LoadTestCheckpoint " + rec.Counts.Name + " was deleted"}
+	if stored != nil {
+		known = counts{stored.Snapshot, stored.Damage}
+	}
+	if rec.Counts.Name == "" {
+		known.missing = "" // the record does not promise counts
+	}
+	c.counts[key] = known
+	return known, nil
 }
 
 // lastCheckpoint makes the last checkpoint the counts of a runner that this operator never reached, for example because
