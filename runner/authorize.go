@@ -60,7 +60,7 @@ func (a *authorizer) credential(c chain.Credential) (*rv.Target, string, open) {
 	}
 	return t, "auth.", func(ctx context.Context, attempted func(error), update func([]byte, error)) ([]byte,
 		<-chan struct{}, error) {
-		return auth.Open(ctx, t.Auth, nil, a.policy, attempted, update)
+		return auth.Open(ctx, t.Auth, a.policy, attempted, update)
 	}
 }
 

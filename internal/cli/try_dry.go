@@ -117,7 +117,7 @@ func (d *dryRun) authorization(t *rv.Target) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	value, done, err := auth.Open(ctx, t.Auth, nil, nil, nil, func([]byte, error) {})
+	value, done, err := auth.Open(ctx, t.Auth, nil, nil, func([]byte, error) {})
 	if err != nil {
 		return nil, err
 	}

@@ -33,12 +33,12 @@ func TestClientCertificate(t *testing.T) {
 		CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"),
 		CAFile: write(t, dir, "ca.crt", certtest.PEM(e.Certificate())),
 	}
-	if _, err := newOAuth2(c, nil, nil); err == nil || !strings.Contains(err.Error(), "oauth2.certFile "+c.CertFile) {
+	if _, err := newOAuth2(c, nil); err == nil || !strings.Contains(err.Error(), "oauth2.certFile "+c.CertFile) {
 		t.Errorf("without the files: %v", err)
 	}
 	certtest.Self(t, "one").Write(t, dir)
 	synctest.Test(t, func(t *testing.T) {
-		o, err := newOAuth2(c, nil, nil)
+		o, err := newOAuth2(c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func TestFiles(t *testing.T) {
 func expect(t *testing.T, c *rv.Auth, want, words string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	value, done, err := Open(ctx, c, nil, nil, nil, func(value []byte, err error) { t.Errorf("update: %s, %v", value, err) })
+	value, done, err := Open(ctx, c, nil, nil, func(value []byte, err error) { t.Errorf("update: %s, %v", value, err) })
 	cancel()
 	if err == nil {
 		<-done
@@ -92,7 +92,7 @@ func TestFileChanges(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := write(t, dir, "token", "one")
 		s := &script{began: time.Now()}
-		value, done, err := Open(ctx, &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: path}}, nil, nil, nil, func(value []byte, err error) {
+		value, done, err := Open(ctx, &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: path}}, nil, nil, func(value []byte, err error) {
 			if err != nil {
 				value = []byte("failed")
 			}

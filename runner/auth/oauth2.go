@@ -35,7 +35,7 @@ type oauth2 struct {
 	http   *http.Client
 }
 
-func newOAuth2(c *rv.OAuth2, config *tls.Config, addresses *policy.Policy) (*oauth2, error) {
+func newOAuth2(c *rv.OAuth2, addresses *policy.Policy) (*oauth2, error) {
 	u, err := checkOAuth2(c)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func newOAuth2(c *rv.OAuth2, config *tls.Config, addresses *policy.Policy) (*oau
 	if u.Scheme == "https" {
 		t.Protocols.SetHTTP1(true)
 		t.Protocols.SetHTTP2(true)
-		if t.TLSClientConfig, err = tlsConfig(c, config); err != nil {
+		if t.TLSClientConfig, err = tlsConfig(c); err != nil {
 			return nil, err
 		}
 	} else {
@@ -91,20 +91,14 @@ func dialAllowed(addresses *policy.Policy, address string) func(context.Context,
 }
 
 // tlsConfig leaves ALPN to the transport.
-func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
-	if config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	config = config.Clone()
-	config.NextProtos = nil
-	config.ServerName = cmp.Or(c.ServerName, config.ServerName)
-	config.InsecureSkipVerify = config.InsecureSkipVerify || c.InsecureSkipVerify
+func tlsConfig(c *rv.OAuth2) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName,
+		InsecureSkipVerify: c.InsecureSkipVerify}
 	if c.CertFile != "" {
 		pair, err := dial.ReadPair(c.CertFile, c.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("oauth2.certFile %s, keyFile %s: %w", c.CertFile, c.KeyFile, err)
 		}
-		config.Certificates = nil
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return pair.Current()
 		}

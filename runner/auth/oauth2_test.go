@@ -78,7 +78,7 @@ func newEndpoint(t testing.TB, protocol string) *endpoint {
 
 func fetch(t testing.TB, c *rv.OAuth2) (grant, error) {
 	t.Helper()
-	o, err := newOAuth2(c, nil, nil)
+	o, err := newOAuth2(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,23 +125,6 @@ func TestAsTarget(t *testing.T) {
 		if g, err := fetch(t, &tc.config); (err == nil) != tc.ok || tc.ok && string(g.value) != "Bearer abc" {
 			t.Errorf("%s: %q, %v", name, g.value, err)
 		}
-	}
-}
-
-// TestCallersTLS: what the caller offers by ALPN is for the target, and stays the caller's.
-func TestCallersTLS(t *testing.T) {
-	e := newEndpoint(t, "h2")
-	config := e.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	config.NextProtos = []string{"http/1.1"}
-	o, err := newOAuth2(&rv.OAuth2{TokenURL: e.URL, ClientID: "me"}, config, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g, err := o.fetch(t.Context()); err != nil || string(g.value) != "Bearer abc" {
-		t.Errorf("%q, %v", g.value, err)
-	}
-	if used, err := tlsConfig(o.config, config); err != nil || used.NextProtos != nil || len(config.NextProtos) != 1 {
-		t.Errorf("%q of %q, %v", used.NextProtos, config.NextProtos, err)
 	}
 }
 
@@ -295,7 +278,7 @@ func TestRefresh(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			s := &script{began: time.Now()}
 			c := &rv.Auth{OAuth2: &rv.OAuth2{TokenURL: e.URL, HTTP2: protocol == "h2c", ClientID: "me"}}
-			value, done, err := Open(ctx, c, nil, nil, nil, func(value []byte, err error) {
+			value, done, err := Open(ctx, c, nil, nil, func(value []byte, err error) {
 				s.update(value, err)
 				cancel()
 			})

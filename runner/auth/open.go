@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"time"
 
@@ -42,12 +41,10 @@ func (from source) watched(attempted func(error)) source {
 //
 // attempted is called after each attempt, with its error; nil: it is not called. Open calls it, too.
 //
-// config is for https token endpoints; nil means the defaults. If c names certificate authorities, they replace those
-// of config. OAuth2.RefreshBefore zero is 30 s. addresses decides which addresses of a token endpoint are allowed; nil:
-// all.
-func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy.Policy, attempted func(error),
-	update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
-	from, err := sourceOf(c, config, addresses)
+// OAuth2.RefreshBefore zero is 30 s. addresses decides which addresses of a token endpoint are allowed; nil: all.
+func Open(ctx context.Context, c *rv.Auth, addresses *policy.Policy, attempted func(error), update func(value []byte,
+	err error)) (value []byte, done <-chan struct{}, err error) {
+	from, err := sourceOf(c, addresses)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +78,7 @@ func open(ctx context.Context, from source, attempted func(error), update func(v
 	return g.value, ended, nil
 }
 
-func sourceOf(c *rv.Auth, config *tls.Config, addresses *policy.Policy) (source, error) {
+func sourceOf(c *rv.Auth, addresses *policy.Policy) (source, error) {
 	var sources []source
 	if c.Basic != nil {
 		sources = append(sources, basic(c.Basic))
@@ -90,7 +87,7 @@ func sourceOf(c *rv.Auth, config *tls.Config, addresses *policy.Policy) (source,
 		sources = append(sources, bearer(c.Bearer))
 	}
 	if c.OAuth2 != nil {
-		o, err := newOAuth2(c.OAuth2, config, addresses)
+		o, err := newOAuth2(c.OAuth2, addresses)
 		if err != nil {
 			return nil, err
 		}

@@ -129,7 +129,7 @@ func (a *authorization) set(value []byte, err error) {
 // keep gets the value and keeps it valid. It tries again until it has the first value.
 func (a *authorization) keep() {
 	for first := true; ; first = false {
-		value, _, err := auth.Open(a.life, a.of, nil, a.policy, nil, a.set)
+		value, _, err := auth.Open(a.life, a.of, a.policy, nil, a.set)
 		a.set(value, err)
 		if first {
 			close(a.known)
