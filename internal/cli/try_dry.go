@@ -154,7 +154,7 @@ func (d *dryRun) runStep(s *chain.Step, in *rv.Step, e *trial.Exchange) (notes [
 		switch {
 		case readsCaptures(&in.When[i]):
 			unsure = true
-		case !d.program.Holds(s.When[i:i+1], &d.instance, d.sources):
+		case !d.instance.Holds(s.When[i : i+1]):
 			e.Skipped = true
 			return nil
 		}
@@ -231,7 +231,7 @@ func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 	at := &t.Endpoints[0]
 	m := &message.Message{}
 	body := s.AppendBody(nil, &d.instance)
-	s.RenderMessage(m, nil, d.program, &d.instance, at, body, nil)
+	s.RenderMessage(m, nil, &d.instance, at, body, nil)
 	whole := s.Inspect && (s.WantRequest || d.changesRequest(s))
 	if d.changesRequest(s) {
 		var response *message.Message

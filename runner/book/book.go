@@ -323,14 +323,6 @@ func (b *Book) Answered(r *Request, now int64) {
 	b.serviceTime += (now - r.Sent - b.serviceTime) / 64
 }
 
-// AppendPath appends the path that a request was sent with to an endpoint.
-func (b *Book) AppendPath(dst []byte, r *Request, s *chain.Step, in *chain.Instance, e *rv.Endpoint) []byte {
-	if r.Exchange != nil && r.Exchange.Request != nil {
-		return append(dst, r.Exchange.Request.Path...)
-	}
-	return s.AppendPath(dst, in, e)
-}
-
 // maxGathered bounds what is kept of a header for a sample.
 const maxGathered = 4 * rv.MaxSampleOctets
 

@@ -184,9 +184,9 @@ func (x *Exchange) needs() int {
 func (x *Exchange) IsFor(e *rv.Endpoint) bool { return x.Request != nil && x.endpoint == e }
 
 // Render renders a request for an endpoint. The exchange has it after KeepRequest.
-func (x *Exchange) Render(p *chain.Program, s *chain.Step, in *chain.Instance, e *rv.Endpoint, body, cookie []byte) {
+func (x *Exchange) Render(s *chain.Step, in *chain.Instance, e *rv.Endpoint, body, cookie []byte) {
 	x.endpoint = e
-	x.rendered = s.RenderMessage(&x.request, x.rendered[:0], p, in, e, body, cookie)
+	x.rendered = s.RenderMessage(&x.request, x.rendered[:0], in, e, body, cookie)
 }
 
 // Rendered returns the request that was rendered, so that it can be changed before KeepRequest.

@@ -125,6 +125,14 @@ func (r *Request) Pause() time.Duration { return time.Duration(r.retryAfter) * t
 // NoteLoad notes a header field of the response if it has information about load.
 func (r *Request) NoteLoad(name []byte) { r.Control |= fiveg.ControlOf(name) }
 
+// AppendPath appends the path that the request was sent with to an endpoint.
+func (r *Request) AppendPath(dst []byte, s *chain.Step, in *chain.Instance, e *rv.Endpoint) []byte {
+	if r.Exchange != nil && r.Exchange.Request != nil {
+		return append(dst, r.Exchange.Request.Path...)
+	}
+	return s.AppendPath(dst, in, e)
+}
+
 // SetLocated notes that the response has a Location.
 func (r *Request) SetLocated() { r.Located = true }
 

@@ -117,7 +117,7 @@ func TestUSIMAllocatesNothing(t *testing.T) {
 		var in Instance
 		round := func() {
 			in.Start(g, 0, src, 1e18)
-			if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x, nil) {
+			if failed := s.Judge(&in, x); failed != "" || s.TakeCaptures(&in, x, nil) {
 				t.Fatal("the challenge fails: ", failed)
 			}
 		}
@@ -150,13 +150,13 @@ func TestEverythingAllocatesNothing(t *testing.T) {
 		body = s.AppendBody(body[:0], &in)
 		buf, state = enc.AppendHeaders(buf[:0], s, &in, len(body), state, cookie)
 		buf = head.AppendHead(buf[:0], s, &in, len(body), cookie)
-		kept = s.RenderMessage(x.Request, kept[:0], g, &in, e, body, cookie)
+		kept = s.RenderMessage(x.Request, kept[:0], &in, e, body, cookie)
 		buf = enc.AppendMessage(buf[:0], x.Request, len(body))
 		buf = head.AppendMessage(buf[:0], x.Request, len(body))
-		if failed := s.Judge(&in, src, x); failed != "" || s.TakeCaptures(&in, src, x, nil) {
+		if failed := s.Judge(&in, x); failed != "" || s.TakeCaptures(&in, x, nil) {
 			t.Fatal("the exchange fails: ", failed)
 		}
-		if !g.Holds(g.Steps[1].When, &in, src) || g.Steps[1].Think.Draw(src) > 50 {
+		if !in.Holds(g.Steps[1].When) || g.Steps[1].Think.Draw(src) > 50 {
 			t.Fatal("the next step is not to be sent")
 		}
 	}

@@ -40,12 +40,12 @@ func (c *comparison) holds(in *Instance, value []byte, ok bool) bool {
 	return c.matcher.Holds(value, ok, in.src.want)
 }
 
-// Holds reports whether all conditions are true for an instance. An empty text counts as absent.
-func (g *Program) Holds(conditions []Condition, inst *Instance, src *Sources) bool {
+// Holds reports whether all conditions are true for the instance. An empty text counts as absent.
+func (in *Instance) Holds(conditions []Condition) bool {
 	for i := range conditions {
 		c := &conditions[i]
-		src.value = c.value.appendTo(src.value[:0], inst)
-		if !c.holds(inst, src.value, len(src.value) > 0) {
+		in.src.value = c.value.appendTo(in.src.value[:0], in)
+		if !c.holds(in, in.src.value, len(in.src.value) > 0) {
 			return false
 		}
 	}

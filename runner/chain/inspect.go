@@ -213,31 +213,31 @@ func (s *Inspection) Accepts(status int) bool { return s.accept.has(status) }
 
 // Judge checks a complete exchange, once. It returns the name of the check that failed, or "". The script runs after
 // it.
-func (s *Step) Judge(inst *Instance, src *Sources, x *message.Exchange) (failed string) {
+func (s *Step) Judge(inst *Instance, x *message.Exchange) (failed string) {
 	switch {
 	case !s.accept.has(x.Response.Status):
 		return rv.CheckStatus
 	case s.needsBody && x.Cut:
 		return rv.CheckBody
 	case s.call != nil:
-		if failed := s.call.judge(s, src, x); failed != "" {
+		if failed := s.call.judge(s, inst.src, x); failed != "" {
 			return failed
 		}
 	}
 	for i := range s.checks {
-		if c := &s.checks[i]; !c.passes(inst, src, x) {
+		if c := &s.checks[i]; !c.passes(inst, x) {
 			return c.name
 		}
 	}
 	return s.usim.judge(inst, x)
 }
 
-func (c *check) passes(inst *Instance, src *Sources, x *message.Exchange) bool {
+func (c *check) passes(inst *Instance, x *message.Exchange) bool {
 	if c.schema != nil {
 		body, err := extract.Content(x.Response, c.schemaPart)
 		return err == nil && c.schema.Valid(body)
 	}
-	value, ok := src.extract(c.source, x)
+	value, ok := inst.src.extract(c.source, x)
 	return c.holds(inst, value, ok)
 }
 
@@ -251,10 +251,10 @@ func (s *Sources) extract(e *extract.Extractor, x *message.Exchange) (value []by
 }
 
 // TakeCaptures takes all captures of the step from an exchange with e. missing: a value without a default is absent.
-func (s *Step) TakeCaptures(inst *Instance, src *Sources, x *message.Exchange, e *rv.Endpoint) (missing bool) {
+func (s *Step) TakeCaptures(inst *Instance, x *message.Exchange, e *rv.Endpoint) (missing bool) {
 	for i := range s.captures {
 		c := &s.captures[i]
-		value, ok := src.extract(c.source, x)
+		value, ok := inst.src.extract(c.source, x)
 		switch {
 		case ok && (c.location || c.reference):
 			ok = s.captureURI(inst, c.slot, c.location, x.Request, e, value)

@@ -48,9 +48,8 @@ func TestJudge(t *testing.T) {
 	if !step.Inspect || !step.WantBody || !step.WantFields || !step.WantRequest || !step.WantHeaders || step.Captures != nil || step.MaxBody != 1<<20 {
 		t.Errorf("%+v", step.Inspection)
 	}
-	src := sources(g)
 	var in Instance
-	in.Start(g, 0, src, 0)
+	in.Start(g, 0, sources(g), 0)
 	for _, tt := range []struct {
 		name, want string
 		x          *message.Exchange
@@ -69,7 +68,7 @@ func TestJudge(t *testing.T) {
 		if tt.edit != nil {
 			tt.edit(tt.x)
 		}
-		if got := step.Judge(&in, src, tt.x); got != tt.want {
+		if got := step.Judge(&in, tt.x); got != tt.want {
 			t.Errorf("%s: failed %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -84,9 +83,8 @@ func TestChecksOfParts(t *testing.T) {
 		{Name: "schema", Schema: &rv.Content{Text: `{"required":["id"]}`}, SchemaPart: "application/json"},
 	}
 	g := program(t, p)
-	src := sources(g)
 	var in Instance
-	in.Start(g, 0, src, 0)
+	in.Start(g, 0, sources(g), 0)
 	body := "--b\r\nContent-Type: application/json\r\n\r\n{\"id\":1}\r\n--b\r\nContent-ID: n1msg\r\n\r\n\x7e\x00\r\n--b--\r\n"
 	for _, tt := range []struct{ kind, body, want, found, problem string }{
 		{"multipart/related; boundary=b", body, "", "7e00", ""},
@@ -97,10 +95,10 @@ func TestChecksOfParts(t *testing.T) {
 	} {
 		x := exchange(201, tt.body)
 		x.Response.Fields = append(x.Response.Fields, headerField("content-type", tt.kind))
-		if got := g.Steps[0].Judge(&in, src, x); got != tt.want {
+		if got := g.Steps[0].Judge(&in, x); got != tt.want {
 			t.Errorf("%s: failed %q, want %q", tt.body, got, tt.want)
 		}
-		if f := g.Steps[0].Findings(&in, src, x)[1]; string(f.Found) != tt.found || f.Problem != tt.problem {
+		if f := g.Steps[0].Findings(&in, x)[1]; string(f.Found) != tt.found || f.Problem != tt.problem {
 			t.Errorf("%s: found %q, %q, want %q, %q", tt.body, f.Found, f.Problem, tt.found, tt.problem)
 		}
 	}
@@ -185,15 +183,14 @@ func TestTakeCaptures(t *testing.T) {
 		p.Chains[0].Steps = p.Chains[0].Steps[:1]
 		p.Chains[0].Steps[0].Capture = []rv.Capture{tt.capture}
 		g := program(t, p)
-		src := sources(g)
 		var in Instance
-		in.Start(g, 0, src, 0)
+		in.Start(g, 0, sources(g), 0)
 		in.Capture(0, []byte("from before"))
 		x := exchange(201, `{"a":[1,2],"bad":"/a b","pad":"`+strings.Repeat("x", 3000)+`"}`)
 		if name == "long" {
 			tt.want = string(x.Response.Body)
 		}
-		missing := g.Steps[0].TakeCaptures(&in, src, x, nil)
+		missing := g.Steps[0].TakeCaptures(&in, x, nil)
 		if got := string(in.Captured(0)); got != tt.want || missing != tt.missing || in.captures[0].set != tt.has {
 			t.Errorf("%s: %q, set %v, missing %v, want %q, %v, %v", name, got, in.captures[0].set, missing, tt.want, tt.has, tt.missing)
 		}
@@ -261,14 +258,13 @@ func TestConditions(t *testing.T) {
 		p.Globals = []string{"g"}
 		p.Chains[0].Steps[1].When = []rv.Condition{{Value: lit("a"), Match: rv.Match{Op: rv.MatchEquals, Want: lit("a")}}, tt.condition}
 		g := program(t, p)
-		src := sources(g)
 		var in Instance
-		in.Start(g, 0, src, 0)
+		in.Start(g, 0, sources(g), 0)
 		in.Capture(0, []byte("s-000005"))
-		if got := g.Holds(g.Steps[1].When, &in, src); got != tt.want {
+		if got := in.Holds(g.Steps[1].When); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
-		if !g.Holds(nil, &in, src) {
+		if !in.Holds(nil) {
 			t.Error("no condition does not hold")
 		}
 	}

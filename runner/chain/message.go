@@ -20,7 +20,7 @@ func (s *Step) AppendPath(dst []byte, inst *Instance, e *rv.Endpoint) []byte {
 
 // RenderMessage sets m to the request of a step to an endpoint, with all fields except content-length. body and cookie
 // are already rendered. It appends the octets to buf and returns buf. The slices of m are parts of buf.
-func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *Instance, e *rv.Endpoint, body,
+func (s *Step) RenderMessage(m *message.Message, buf []byte, inst *Instance, e *rv.Endpoint, body,
 	cookie []byte) []byte {
 	// If buf grows, the old memory does not change, so slices into it stay valid.
 	m.Status, m.Body, m.Fields, m.Unsized = 0, body, m.Fields[:0], len(s.Waits) > 0

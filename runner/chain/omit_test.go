@@ -45,7 +45,7 @@ func TestOmitEmpty(t *testing.T) {
 			t.Errorf("%q, HTTP/1.1 (-want +got):\n%s", value, diff)
 		}
 		var m message.Message
-		s.RenderMessage(&m, nil, g, &in, e, nil, nil)
+		s.RenderMessage(&m, nil, &in, e, nil, nil)
 		if diff := cmp.Diff(want, fieldsOf(&m)[4:]); diff != "" {
 			t.Errorf("%q, message (-want +got):\n%s", value, diff)
 		}

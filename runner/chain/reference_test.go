@@ -81,12 +81,11 @@ func TestURIsOfInspectedSteps(t *testing.T) {
 	s.Capture[0].Location = true
 	s.Expect.Checks = []rv.Check{checkOf("c", rv.Source{Kind: rv.SourceStatus}, rv.Match{Op: rv.MatchExists, Want: lit("true")})}
 	g := program(t, p)
-	src := sources(g)
 	var in Instance
-	in.Start(g, 0, src, 0)
+	in.Start(g, 0, sources(g), 0)
 	x := exchange(201, "")
 	x.Request, x.Response.Fields = nil, []message.Field{headerField("location", "sessions/7")}
-	if g.Steps[0].TakeCaptures(&in, src, x, &g.Targets[0].Endpoints[0]) || string(in.Captured(0)) != "/base/sessions/7" {
+	if g.Steps[0].TakeCaptures(&in, x, &g.Targets[0].Endpoints[0]) || string(in.Captured(0)) != "/base/sessions/7" {
 		t.Errorf("captured %q", in.Captured(0))
 	}
 }

@@ -170,7 +170,7 @@ func TestMessageIsWhatIsSent(t *testing.T) {
 					in.Capture(0, []byte("/s/1 2"))
 				}
 				body := s.AppendBody(nil, &in)
-				buf := s.RenderMessage(&m, []byte("before"), g, &in, e, body, nil)
+				buf := s.RenderMessage(&m, []byte("before"), &in, e, body, nil)
 				if !bytes.HasPrefix(buf, []byte("before")) || string(m.Body) != string(body) {
 					t.Errorf("buffer %q, body %q", buf, m.Body)
 				}
@@ -209,7 +209,7 @@ func TestMessageHasOneCookie(t *testing.T) {
 	in.Start(g, 0, sources(g), 0)
 	var m message.Message
 	for i, want := range []string{"a=b", "own=1; a=b"} {
-		g.Steps[i].RenderMessage(&m, nil, g, &in, &g.Targets[0].Endpoints[0], nil, []byte("a=b"))
+		g.Steps[i].RenderMessage(&m, nil, &in, &g.Targets[0].Endpoints[0], nil, []byte("a=b"))
 		if got, _ := m.Header("cookie"); string(got) != want {
 			t.Errorf("step %d: %q, want %q", i, got, want)
 		}
@@ -360,7 +360,7 @@ func TestClientAssertion(t *testing.T) {
 			t.Errorf("%+v: h1 %q", tt, got)
 		}
 		var m message.Message
-		s.RenderMessage(&m, nil, g, &in, e, nil, nil)
+		s.RenderMessage(&m, nil, &in, e, nil, nil)
 		if diff := cmp.Diff(want, only(decoded(t, enc.AppendMessage(nil, &m, 0)))); diff != "" {
 			t.Errorf("%+v: message (-want +got):\n%s", tt, diff)
 		}

@@ -109,14 +109,13 @@ func TestLongMessagesOfScripts(t *testing.T) {
 			Script: lua(`function on_request(req, prev) req.path = prev.body end`)})
 		g := program(t, p)
 		var in Instance
-		src := sources(g)
-		in.Start(g, 0, src, 0)
+		in.Start(g, 0, sources(g), 0)
 		for name, body := range map[string][]byte{"cut": long[:16], "compressed": small} {
 			x := exchange(200, string(body))
 			x.Response.Fields = []message.Field{headerField("grpc-encoding", "gzip"), headerField("grpc-status", "0")}
 			x.Cut = name == "cut"
 			want := map[bool]string{true: rv.CheckBody}[checked]
-			if got := g.Steps[0].Judge(&in, src, x); got != want || !bytes.Equal(x.Response.Body, body) {
+			if got := g.Steps[0].Judge(&in, x); got != want || !bytes.Equal(x.Response.Body, body) {
 				t.Errorf("%s, checked: %v: failed %q, want %q; the body is %q", name, checked, got, want, x.Response.Body)
 			}
 		}

@@ -37,7 +37,7 @@ type Finding struct {
 
 // Findings returns copies of the results of all checks, also of those after the first failure. The first finding is the
 // one of the status. Findings allocates memory; Judge does not.
-func (s *Step) Findings(inst *Instance, src *Sources, x *message.Exchange) []Finding {
+func (s *Step) Findings(inst *Instance, x *message.Exchange) []Finding {
 	status := strconv.Itoa(x.Response.Status)
 	out := []Finding{{Name: rv.CheckStatus, Passed: s.accept.has(x.Response.Status), Found: []byte(status),
 		HasFound: true}}
@@ -51,13 +51,13 @@ func (s *Step) Findings(inst *Instance, src *Sources, x *message.Exchange) []Fin
 		out = append(out, s.call.finding(x))
 	}
 	for i := range s.checks {
-		out = append(out, s.checks[i].finding(inst, src, x))
+		out = append(out, s.checks[i].finding(inst, x))
 	}
 	return out
 }
 
-func (c *check) finding(inst *Instance, src *Sources, x *message.Exchange) Finding {
-	f := Finding{Name: c.name, Passed: c.passes(inst, src, x)}
+func (c *check) finding(inst *Instance, x *message.Exchange) Finding {
+	f := Finding{Name: c.name, Passed: c.passes(inst, x)}
 	if c.schema != nil {
 		body, err := extract.Content(x.Response, c.schemaPart)
 		if err != nil {
@@ -70,7 +70,7 @@ func (c *check) finding(inst *Instance, src *Sources, x *message.Exchange) Findi
 	if err := c.source.Problem(x); err != nil {
 		f.Problem = err.Error()
 	}
-	value, ok := src.extract(c.source, x)
+	value, ok := inst.src.extract(c.source, x)
 	f.Found, f.HasFound = append([]byte(nil), value...), ok
 	f.Want = c.want.appendTo(nil, inst)
 	return f

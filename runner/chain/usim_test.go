@@ -57,23 +57,23 @@ func TestUSIM(t *testing.T) {
 	var in Instance
 	in.Start(g, 0, src, 1)
 	v := h.Vector()
-	if failed := s.Judge(&in, src, challengeOf(v)); failed != "" {
+	if failed := s.Judge(&in, challengeOf(v)); failed != "" {
 		t.Fatal(failed)
 	}
 	if diff := cmp.Diff([]string{hex.EncodeToString(v.RESStar), ""}, slots(&in)); diff != "" {
 		t.Errorf("answers (-want +got)\n%s", diff)
 	}
-	if failed := s.Judge(&in, src, challengeOf(v)); failed != "" {
+	if failed := s.Judge(&in, challengeOf(v)); failed != "" {
 		t.Fatal(failed)
 	}
 	if got := slots(&in); got[0] != "" || h.Resynchronize(hex.EncodeToString(v.RAND), got[1]) != nil || in.Has(0) || !in.Has(1) {
 		t.Errorf("answers to a stale challenge are %q", got)
 	}
-	if failed := s.Judge(&in, src, exchange(201, `{}`)); failed != rv.CheckUSIMChallenge || in.Has(0) || in.Has(1) {
+	if failed := s.Judge(&in, exchange(201, `{}`)); failed != rv.CheckUSIMChallenge || in.Has(0) || in.Has(1) {
 		t.Errorf("failed %q with answers %q, want %q and none", failed, slots(&in), rv.CheckUSIMChallenge)
 	}
 	in.Start(g, 0, src, 1) // another subscriber
-	if failed := s.Judge(&in, src, challengeOf(v)); failed != "" || !in.Has(0) {
+	if failed := s.Judge(&in, challengeOf(v)); failed != "" || !in.Has(0) {
 		t.Errorf("failed %q with answers %q", failed, slots(&in))
 	}
 }
@@ -85,13 +85,13 @@ func TestStaleWithoutResynchronization(t *testing.T) {
 	var in Instance
 	in.Start(g, 0, src, 1)
 	for _, want := range []string{"", rv.CheckUSIMSQN} {
-		if failed := g.Steps[0].Judge(&in, src, x); failed != want {
+		if failed := g.Steps[0].Judge(&in, x); failed != want {
 			t.Errorf("failed %q, want %q", failed, want)
 		}
 	}
 	h := home(t)
 	h.K = make([]byte, 16)
-	if failed := g.Steps[0].Judge(&in, src, challengeOf(h.Vector())); failed != rv.CheckUSIMMAC {
+	if failed := g.Steps[0].Judge(&in, challengeOf(h.Vector())); failed != rv.CheckUSIMMAC {
 		t.Errorf("failed %q, want %q", failed, rv.CheckUSIMMAC)
 	}
 }
@@ -114,7 +114,7 @@ func TestEachWorkerHasItsOwnNumbers(t *testing.T) {
 				}
 				accepted[in.cells[0]] = true
 				h.SQN = 100
-				if failed := g.Steps[0].Judge(&in, src, challengeOf(h.Vector())); failed != want {
+				if failed := g.Steps[0].Judge(&in, challengeOf(h.Vector())); failed != want {
 					t.Fatalf("%s: subscriber %d: failed %q, want %q", order, in.cells[0], failed, want)
 				}
 			}
@@ -138,7 +138,7 @@ func TestUSIMOfTable(t *testing.T) {
 	src, v := sources(g), home(t).Vector()
 	var in Instance
 	in.Start(g, 0, src, 1)
-	if failed := g.Steps[0].Judge(&in, src, challengeOf(v)); failed != "" || string(in.Captured(0)) != hex.EncodeToString(v.RESStar) {
+	if failed := g.Steps[0].Judge(&in, challengeOf(v)); failed != "" || string(in.Captured(0)) != hex.EncodeToString(v.RESStar) {
 		t.Errorf("failed %q with %q", failed, slots(&in))
 	}
 	for _, tt := range []struct{ rows, want string }{
@@ -219,18 +219,18 @@ func TestEAP(t *testing.T) {
 	for _, number := range []uint64{7, 8} {
 		h.SQN = number
 		c := h.Challenge("001010000000000")
-		if failed := s.Judge(&in, src, exchange(201, string(fivegtest.JSON(c.Packet)))); failed != "" || c.Accept(string(in.Captured(0))) != nil {
+		if failed := s.Judge(&in, exchange(201, string(fivegtest.JSON(c.Packet)))); failed != "" || c.Accept(string(in.Captured(0))) != nil {
 			t.Errorf("failed %q with %q", failed, slots(&in))
 		}
 	}
 	h.SQN = 1
 	c := h.Challenge("001010000000000")
-	failed := s.Judge(&in, src, exchange(201, string(fivegtest.JSON(c.Packet))))
+	failed := s.Judge(&in, exchange(201, string(fivegtest.JSON(c.Packet))))
 	auts, err := c.AUTS(string(in.Captured(0)))
 	if failed != "" || err != nil || h.Resynchronize(hex.EncodeToString(c.Vector.RAND), auts) != nil || h.SQN != 9 {
 		t.Errorf("failed %q with %q: %v", failed, slots(&in), err)
 	}
-	if failed := s.Judge(&in, src, exchange(200, `{"eapPayload":"AwcABA=="}`)); failed != rv.CheckUSIMEAP {
+	if failed := s.Judge(&in, exchange(200, `{"eapPayload":"AwcABA=="}`)); failed != rv.CheckUSIMEAP {
 		t.Errorf("failed %q, want %q", failed, rv.CheckUSIMEAP)
 	}
 }

@@ -202,7 +202,7 @@ func (f *Flow) proceed(i int32) {
 func (f *Flow) arrive(a chain.Activation, pause int64) {
 	in, s := f.all[a.Instance], &f.program.Steps[a.Step]
 	switch {
-	case len(s.When) > 0 && !f.program.Holds(s.When, &in.Instance, f.sources):
+	case len(s.When) > 0 && !in.Holds(s.When):
 		f.unsent(a, true, "")
 	case s.Always && s.Lacks(&in.Instance):
 		f.host.Always(in, false)
@@ -277,7 +277,7 @@ func (f *Flow) mustRepeat(in *Instance, s *chain.Step) bool {
 	if int(in.Repeated)+1 >= s.Repeat {
 		return false
 	}
-	return len(s.Until) == 0 || !f.program.Holds(s.Until, &in.Instance, f.sources)
+	return len(s.Until) == 0 || !in.Holds(s.Until)
 }
 
 // continueAfter ends the group of s after its last activation: the instance continues with the next group, or ends.

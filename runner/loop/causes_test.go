@@ -313,7 +313,7 @@ func TestCauses(t *testing.T) {
 
 // show makes the worker show its exchanges as in a trial.
 func show(w *Worker, f func(*trial.Exchange)) {
-	w.outcomes.trial = trial.New(&trial.Config{Exchange: f}, w.clock.time, &w.requests, w.flow, w.sources)
+	w.outcomes.trial = trial.New(&trial.Config{Exchange: f}, w.clock.time, &w.requests, w.flow)
 }
 
 // TestTrialShowsTheConnection: a trial shows the connection that a request was sent on, and not the one that has its place

@@ -104,7 +104,7 @@ func New(cfg Config) (*Worker, error) {
 		scripts: &w.scripts, rec: &w.rec, log: cfg.Log,
 		calls: calls{clock: &w.clock, requests: &w.requests, conns: w.conns},
 	}}
-	w.outcomes.trial = trial.New(cfg.Trial, w.clock.time, &w.requests, w.flow, w.sources)
+	w.outcomes.trial = trial.New(cfg.Trial, w.clock.time, &w.requests, w.flow)
 	w.instances = instances{cfg: &w.cfg, outcomes: &w.outcomes, listeners: w.listeners, once: flow.NewOnce(p, w.sources,
 		cfg.Share.Once, book.StageSetup, book.StageTeardown)}
 	if cfg.Earlier != nil {

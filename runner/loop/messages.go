@@ -85,7 +85,7 @@ func (m *messages) openMessage(c *conns.Conn, id book.ID, in *flow.Instance, s *
 	r := m.requests.At(id)
 	x, sampled := r.Exchange, r.Sampled
 	if !x.IsFor(e) {
-		x.Render(m.program, s, &in.Instance, e, body, m.buffers.cookie)
+		x.Render(s, &in.Instance, e, body, m.buffers.cookie)
 		if m.scripts.changes(s) && !m.scripts.make(r.Instance, in, s, x) {
 			return 0, false
 		}
@@ -157,7 +157,7 @@ func (m *messages) judge(r *book.Request, s *chain.Step) string {
 		return ""
 	}
 	in := m.flow.At(r.Instance)
-	failed := s.Judge(&in.Instance, m.sources, x)
+	failed := s.Judge(&in.Instance, x)
 	if failed == "" && !m.scripts.accepts(in, s, x) {
 		return rv.CheckScript
 	}
@@ -169,7 +169,7 @@ func (m *messages) judge(r *book.Request, s *chain.Step) string {
 func (m *messages) captureFromMessage(r *book.Request, s *chain.Step) bool {
 	if s.Inspect {
 		in := m.flow.At(r.Instance)
-		return s.TakeCaptures(&in.Instance, m.sources, &r.Exchange.Exchange, m.endpointOf(r))
+		return s.TakeCaptures(&in.Instance, &r.Exchange.Exchange, m.endpointOf(r))
 	}
 	for i := range s.Captures {
 		if !r.Captured(i) && !s.Captures[i].Otherwise(&m.flow.At(r.Instance).Instance) {
@@ -191,7 +191,7 @@ func (m *messages) OnHeader(tok uint32, name, value []byte) {
 	in := m.flow.At(r.Instance)
 	if s.Cookies && string(name) == "set-cookie" {
 		e := m.endpointOf(r)
-		m.buffers.scratch = m.requests.AppendPath(m.buffers.scratch[:0], r, s, &in.Instance, e)
+		m.buffers.scratch = r.AppendPath(m.buffers.scratch[:0], s, &in.Instance, e)
 		m.buffers.authority = append(m.buffers.authority[:0], e.Authority...)
 		in.Cookies.Set(m.wall(), e.Scheme == "https", m.buffers.authority, m.buffers.scratch, value)
 	}
@@ -311,7 +311,7 @@ func (m *messages) takeLocation(r *book.Request, s *chain.Step, value []byte) {
 		return
 	}
 	in, e, b := m.flow.At(r.Instance), m.endpointOf(r), &m.buffers
-	b.scratch = m.requests.AppendPath(b.scratch[:0], r, s, &in.Instance, e)
+	b.scratch = r.AppendPath(b.scratch[:0], s, &in.Instance, e)
 	b.authority = append(append(b.authority[:0], e.Scheme...), e.Authority...)
 	n := len(e.Scheme)
 	x := in.RedirectOf(r.Step)

@@ -242,12 +242,12 @@ func (o *outcomes) Arrived(to notification.Waiter, x *book.Exchange, at int64) b
 	in, s := o.flow.At(to.Instance), &o.program.Steps[to.Step]
 	took := max(0, at-to.Since)
 	x.ResponseTime = took
-	failed := s.Judge(&in.Instance, o.sources, &x.Exchange)
+	failed := s.Judge(&in.Instance, &x.Exchange)
 	why := ""
 	switch {
 	case failed != "":
 		why = rv.AbortFailedCheck
-	case s.TakeCaptures(&in.Instance, o.sources, &x.Exchange, nil):
+	case s.TakeCaptures(&in.Instance, &x.Exchange, nil):
 		why = rv.AbortMissingCapture
 	}
 	if in.Measured {

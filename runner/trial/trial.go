@@ -81,7 +81,6 @@ type Trial struct {
 	now      func() int64
 	requests *book.Book
 	flow     *flow.Flow
-	sources  *chain.Sources
 	// sent is what was rendered of the requests in flight, by token.
 	sent map[book.ID]sentHead
 	// script is the last error of a script.
@@ -90,11 +89,11 @@ type Trial struct {
 
 // New returns a trial of the requests of a worker, or nil without a Config. The function now returns the time of the
 // turn.
-func New(cfg *Config, now func() int64, requests *book.Book, f *flow.Flow, sources *chain.Sources) *Trial {
+func New(cfg *Config, now func() int64, requests *book.Book, f *flow.Flow) *Trial {
 	if cfg == nil {
 		return nil
 	}
-	return &Trial{Config: *cfg, now: now, requests: requests, flow: f, sources: sources, sent: map[book.ID]sentHead{}}
+	return &Trial{Config: *cfg, now: now, requests: requests, flow: f, sent: map[book.ID]sentHead{}}
 }
 
 // ChainEnded reports the end of an instance of a chain.
@@ -184,7 +183,7 @@ func (t *Trial) show(id book.ID, s *chain.Step, failed, why string) {
 	in, x := &t.flow.At(r.Instance).Instance, &r.Exchange.Exchange
 	e.Response = x.Response.Clone()
 	e.BodySize, e.Cut = x.BodySize, x.Cut
-	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, x), s.CapturedValues(in)
+	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, x), s.CapturedValues(in)
 	t.Exchange(e)
 }
 
@@ -262,7 +261,7 @@ func (t *Trial) Notified(a chain.Activation, s *chain.Step, x *book.Exchange, fa
 	in := &t.flow.At(a.Instance).Instance
 	e.Request, e.Response = x.Request.Clone(), x.Response.Clone()
 	e.BodySize, e.Cut, e.Took, e.Why = x.BodySize, x.Cut, time.Duration(x.ResponseTime), why
-	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, t.sources, &x.Exchange), s.CapturedValues(in)
+	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, &x.Exchange), s.CapturedValues(in)
 	t.Exchange(e)
 }
 
