@@ -60,8 +60,8 @@ type Options struct {
 	Network dial.Network
 	// Clock is the clock of a runner with a Network, in nanoseconds. Default: rv.Clock.
 	Clock func() int64
-	// Node and Pod are shown in snapshots.
-	Node, Pod string
+	// Pod is the name of the runner's pod, which exported figures have.
+	Pod string
 }
 
 // Runner executes a plan. All methods may be called from any goroutine.

@@ -65,10 +65,7 @@ func (r *Runner) describe(ended context.Context, s *rv.Snapshot) *workers {
 	}
 	s.State = r.state(ended)
 	s.LeaseExpired = s.State == rv.StateRunning && s.LeaseUntil != 0 && r.opts.Clock() >= s.LeaseUntil
-	s.Generator = rv.Generator{
-		ExclusiveWanted: r.opts.Exclusive, Node: r.opts.Node, Pod: r.opts.Pod,
-		IdleStrategy: r.idle,
-	}
+	s.Generator = rv.Generator{ExclusiveWanted: r.opts.Exclusive, IdleStrategy: r.idle}
 	if r.workers == nil {
 		return nil
 	}

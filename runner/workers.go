@@ -70,7 +70,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}, program: program}
 	ws.dialer = newDialer(ctx, r.tls, r.from, r.policy, r.opts.Network, ws.deny)
 	for i, part := range split.Workers(s, n) {
-		w, err := r.newWorker(ctx, ws, i, program, part, ws.dialer, urls[i])
+		w, err := r.newWorker(ctx, ws, i, part, urls[i])
 		if err != nil {
 			cancel()
 			for _, w := range ws.all {
@@ -98,19 +98,20 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 // trialBody bounds the response bodies of a trial, in octets, for steps without a bound of their own.
 const trialBody = 64 << 20
 
-func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *chain.Program, part rv.Share, d *dialer,
-	listeners []string) (*worker, error) {
+func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, part rv.Share, listeners []string) (*worker,
+	error) {
 	n, release, err := r.newNet()
 	if err != nil {
 		return nil, err
 	}
 	w := &worker{ended: make(chan struct{}), spare: r.figures.newRecorder(), release: release}
 	cfg := loop.Config{
-		Program: program, Rates: r.plan.Rates, Selections: r.figures.selections, Share: part, Number: i,
+		Program: ws.program, Rates: r.plan.Rates, Selections: r.figures.selections, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop,
 		RequestLimit: r.plan.RequestLimit,
 		Spin:         r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
-		Listeners: listeners, Callers: r.callers, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
+		Listeners: listeners, Callers: r.callers, Net: n, Dialer: ws.dialer,
+		Log: r.opts.Logger.With("worker", i), Trial: r.opts.Trial,
 	}
 	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
 		cfg.Lease = &r.lease
@@ -118,7 +119,6 @@ func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *cha
 	if part.Once {
 		cfg.Earlier = r.setUp.Load()
 	}
-	cfg.Trial = r.opts.Trial
 	if r.opts.Network == nil {
 		cfg.Pin = poll.PreciseTimers
 	}
