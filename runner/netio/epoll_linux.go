@@ -13,7 +13,6 @@ import (
 // epollNet is Net on Linux.
 type epollNet struct {
 	poller *poll.Poller
-	events [256]poll.Event
 	// direct is where to connect to for each address; nil: a name server must be asked.
 	direct map[string]*direct
 	// connection is the result of the last Connect.
@@ -34,11 +33,7 @@ func New() (Net, func(), error) {
 func (*epollNet) Now() int64 { return rv.Clock() }
 
 func (e *epollNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
-	n, woken, err := e.poller.Wait(e.events[:min(len(out), len(e.events))], timeout)
-	for i := range n {
-		out[i] = Event(e.events[i])
-	}
-	return n, woken, err
+	return e.poller.Wait(out, timeout)
 }
 
 func (e *epollNet) Wake() { e.poller.Wake() }

@@ -5,6 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/poll"
 )
 
 // Net is what a worker needs of the operating system. Only the worker's goroutine may call it, except for Wake. Tests
@@ -47,13 +48,7 @@ const (
 )
 
 // Event is a ready connection.
-type Event struct {
-	Data     int32
-	Readable bool
-	Writable bool
-	// Ended: the peer sends no more; what it has sent is still to be read.
-	Ended bool
-}
+type Event = poll.Event
 
 // Dialer opens connections in the background. Any worker may call it.
 type Dialer interface {

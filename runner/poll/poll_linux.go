@@ -9,17 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Event is one ready descriptor.
-type Event struct {
-	// Data is the data of Add.
-	Data int32
-	// Readable is also true at the end of the stream and after errors: the next read returns them.
-	Readable bool
-	Writable bool
-	// Ended is true if the peer will send no more. The caller must read until the end of the stream.
-	Ended bool
-}
-
 // Poller watches descriptors. All methods but Wake belong to one goroutine.
 type Poller struct {
 	epfd int
