@@ -55,8 +55,7 @@ func (f *figures) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	if g.sending {
 		s.EndedAt = 0
 	}
-	g.addTotals(t)
-	s.Listeners, s.Stages, s.Streams, s.LeaseGaps, s.Limited = g.listeners, g.stages, g.streams, g.gaps, g.limited
+	g.addTotals(s, t)
 	next := 0
 	for i := range t.Targets {
 		if f.plan.Targets[i].HasCredential() {
@@ -64,7 +63,7 @@ func (f *figures) fill(s *rv.Snapshot, g *gauges, steps bool) {
 			next++
 		}
 	}
-	s.Selections, s.StageSelections = f.selectionCounters(g.listeners, steps)
+	s.Selections, s.StageSelections = f.selectionCounters(s.Listeners, steps)
 	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(s.Steps), t.Causes.Counts(), t.Failures.List(),
 		t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)
@@ -74,9 +73,9 @@ func (f *figures) fill(s *rv.Snapshot, g *gauges, steps bool) {
 }
 
 // addTotals adds what the workers record to the stages and listeners.
-func (g *gauges) addTotals(t *measure.Recorder) {
+func (g *gauges) addTotals(s *rv.Snapshot, t *measure.Recorder) {
 	for i := range t.Stages {
-		to, from := &g.stages[i], &t.Stages[i]
+		to, from := &s.Stages[i], &t.Stages[i]
 		if g.lasts[i] {
 			to.Ended = 0
 		}
@@ -84,7 +83,7 @@ func (g *gauges) addTotals(t *measure.Recorder) {
 		to.Started, to.StartedInDrain = from.Started, from.StartedInDrain
 	}
 	for i := range t.Listeners {
-		to, from := &g.listeners[i], &t.Listeners[i]
+		to, from := &s.Listeners[i], &t.Listeners[i]
 		to.Time, to.FailedBy, to.Measured = from.Time.Encode(), from.FailedBy.Counts(), from.AwaitCounts
 	}
 }

@@ -61,7 +61,7 @@ func (w *worker) accept(r reading, total *measure.Recorder) {
 
 // addTo adds the last reading to a snapshot.
 func (r *reading) addTo(s *rv.Snapshot, g *gauges) {
-	g.add(&r.Reading)
+	g.add(s, &r.Reading)
 	if at := r.StartedAt; at != 0 && (s.StartedAt == 0 || at < s.StartedAt) {
 		s.StartedAt = at
 	}
@@ -82,5 +82,5 @@ func (r *reading) addTo(s *rv.Snapshot, g *gauges) {
 	if r.Published && s.State != rv.StateDone {
 		s.Globals = r.Globals
 	}
-	s.Suspended, s.Changed = s.Suspended || g.suspended, s.Changed || g.changed
+	s.Suspended, s.Changed = s.Suspended || r.Suspended, s.Changed || r.Changed // an update reaches all workers
 }

@@ -25,11 +25,12 @@ func (r *Runner) snapshot(ended context.Context, steps bool) *rv.Snapshot {
 	s := &rv.Snapshot{
 		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind,
 		Boot: r.boot, Sequence: r.sequence,
+		Streams: make([]int64, len(r.plan.Targets)), Stages: make([]rv.StageCounters, len(r.plan.Rates)),
+		Listeners: make([]rv.ListenerCounters, len(r.plan.Listeners)),
 	}
 	c := r.describe(ended, s)
-	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)),
-		stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)),
-		lasts: make([]bool, len(r.plan.Rates)), listeners: make([]rv.ListenerCounters, len(r.plan.Listeners))}
+	g := gauges{inFlight: make([]int64, len(r.program.Steps)), begun: make([]bool, len(r.plan.Rates)),
+		lasts: make([]bool, len(r.plan.Rates))}
 	if c != nil {
 		late := make(chan struct{})
 		if s.StartAt != 0 { // before the start, what setup has captured must be in the snapshot
@@ -118,51 +119,45 @@ func (r *Runner) state(ended context.Context) rv.State {
 type gauges struct {
 	inFlight []int64
 	warmUp   int64
-	streams  []int64
-	stages   []rv.StageCounters
-	// suspended and changed are of any worker: an update reaches all.
-	suspended, changed bool
-	gaps               rv.LeaseGaps
-	limited            rv.Limited
-	listeners          []rv.ListenerCounters
 	// begun is true for stages that have started on a worker, and lasts for those that have not ended on every worker.
 	// sending is true if a worker has not ended its last stage.
 	begun, lasts []bool
 	sending      bool
 }
 
-func (g *gauges) add(w *loop.Reading) {
+// add adds a reading to the gauges, and to those of a snapshot.
+func (g *gauges) add(s *rv.Snapshot, w *loop.Reading) {
 	for i, n := range w.InFlight {
 		g.inFlight[i] += n
 	}
 	g.warmUp += w.WarmUpInFlight
 	for i, n := range w.Streams {
-		if n > 0 && (g.streams[i] == 0 || n < g.streams[i]) {
-			g.streams[i] = n
+		if n > 0 && (s.Streams[i] == 0 || n < s.Streams[i]) {
+			s.Streams[i] = n
 		}
 	}
-	g.gaps.Count, g.gaps.Nanoseconds = max(g.gaps.Count, w.LeaseGaps.Count), max(g.gaps.Nanoseconds,
-		w.LeaseGaps.Nanoseconds)
-	g.gaps.Dropped += w.LeaseGaps.Dropped
-	g.limited.Dropped += w.Limited.Dropped
-	g.limited.Waited += w.Limited.Waited
+	gaps := &s.LeaseGaps
+	gaps.Count, gaps.Nanoseconds = max(gaps.Count, w.LeaseGaps.Count), max(gaps.Nanoseconds, w.LeaseGaps.Nanoseconds)
+	gaps.Dropped += w.LeaseGaps.Dropped
+	s.Limited.Dropped += w.Limited.Dropped
+	s.Limited.Waited += w.Limited.Waited
 	for i := range w.Listeners {
-		g.listeners[i].Add(&w.Listeners[i], 1)
+		to := &s.Listeners[i]
+		to.Add(&w.Listeners[i], 1)
 		for rule, n := range w.Listeners[i].ByRule {
-			if g.listeners[i].ByRule == nil {
-				g.listeners[i].ByRule = map[string]int64{}
+			if to.ByRule == nil {
+				to.ByRule = map[string]int64{}
 			}
-			g.listeners[i].ByRule[rule] += n
+			to.ByRule[rule] += n
 		}
 	}
-	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
-	for i := range g.stages {
+	for i := range s.Stages {
 		span := &w.Stages[i]
 		g.lasts[i] = g.lasts[i] || !span.Ended
 		if !span.Begun {
 			continue
 		}
-		st := &g.stages[i]
+		st := &s.Stages[i]
 		if !g.begun[i] || span.From < st.Begun {
 			st.Begun, g.begun[i] = span.From, true
 		}
