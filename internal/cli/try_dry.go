@@ -246,8 +246,7 @@ func (d *dryRun) message(s *chain.Step, t *rv.Target, e *trial.Exchange) error {
 	}
 	m = m.Clone() // the slices that a script sets are valid until its next call
 	d.previous, e.Request, e.Address = m, m, at.Address
-	e.HTTP3 = t.Protocol == rv.ProtocolH3
-	if e.HTTP1 = t.Protocol == rv.ProtocolHTTP1; e.HTTP1 {
+	if e.Protocol = t.Protocol; e.Protocol == rv.ProtocolHTTP1 {
 		h := chain.NewHead(d.program, s.Target, at, !t.HTTP1.NoKeepAlive)
 		if e.Head = h.AppendHead(nil, s, &d.instance, len(body), nil); whole {
 			e.Head = h.AppendMessage(nil, m, len(body))

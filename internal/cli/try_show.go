@@ -197,10 +197,10 @@ func (t *tried) request(e *trial.Exchange) *triedMessage {
 	}
 	m := e.Request
 	out := &triedMessage{
-		HTTP: e.HTTP(), Method: string(m.Method), BodySize: int64(len(m.Body)),
+		HTTP: e.Protocol.HTTP(), Method: string(m.Method), BodySize: int64(len(m.Body)),
 		URL: t.mask.text(string(m.Scheme) + "://" + string(m.Authority) + string(m.Path)),
 	}
-	if e.HTTP1 {
+	if e.Protocol == rv.ProtocolHTTP1 {
 		for i, line := range strings.Split(strings.TrimSuffix(string(e.Head), "\r\n\r\n"), "\r\n") {
 			if name, value, _ := strings.Cut(line, ": "); i > 0 { // the first is the request line
 				t.field(out, name, value)
@@ -229,7 +229,7 @@ func (t *tried) response(e *trial.Exchange) *triedMessage {
 	if m == nil {
 		return nil
 	}
-	out := &triedMessage{HTTP: e.HTTP(), Status: m.Status, BodySize: e.BodySize}
+	out := &triedMessage{HTTP: e.Protocol.HTTP(), Status: m.Status, BodySize: e.BodySize}
 	for _, f := range m.Fields {
 		t.field(out, string(f.Name), string(f.Value))
 	}

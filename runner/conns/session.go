@@ -41,11 +41,16 @@ type client interface {
 	Close()
 }
 
-// IsHTTP1 returns whether the protocol is HTTP/1.1.
-func (s *session) IsHTTP1() bool { return s.h1 != nil }
-
-// IsHTTP3 returns whether the protocol is HTTP/3.
-func (s *session) IsHTTP3() bool { return s.h3 != nil }
+// Protocol returns one with the version of HTTP: rv.ProtocolHTTP1, rv.ProtocolH2 or rv.ProtocolH3.
+func (s *session) Protocol() rv.Protocol {
+	switch {
+	case s.h1 != nil:
+		return rv.ProtocolHTTP1
+	case s.h3 != nil:
+		return rv.ProtocolH3
+	}
+	return rv.ProtocolH2
+}
 
 // multiplexes returns whether the connection has streams, so that its requests end in any order.
 func (s *session) multiplexes() bool { return s.h2 != nil || s.h3 != nil }

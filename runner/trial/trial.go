@@ -44,8 +44,9 @@ type Exchange struct {
 
 	// Head is the request's header as sent: an HPACK block without references to the dynamic table in HTTP/2 and HTTP/3,
 	// the head with its request line in HTTP/1.1. Nil: no request was sent.
-	Head         []byte
-	HTTP1, HTTP3 bool
+	Head []byte
+	// Protocol is one with the version of HTTP of the connection.
+	Protocol rv.Protocol
 	// Address is what the connection was to, Connection its number.
 	Address    string
 	Connection int
@@ -112,11 +113,10 @@ func (t *Trial) ScriptFailed(err error) {
 
 // sentHead is a header as it was sent, and the connection.
 type sentHead struct {
-	head    []byte
-	http1   bool
-	http3   bool
-	address string
-	number  int32
+	head     []byte
+	protocol rv.Protocol
+	address  string
+	number   int32
 }
 
 // connectAttempts is after how many failures in a row, for each endpoint, a trial stops waiting for a connection.
@@ -133,12 +133,12 @@ func (t *Trial) KeepHead(id book.ID, head []byte, c *conns.Conn) {
 	if t == nil {
 		return
 	}
-	if c.IsHTTP3() {
+	if c.Protocol() == rv.ProtocolH3 {
 		head = asHPACK(head)
 	} else {
 		head = bytes.Clone(head)
 	}
-	t.sent[id] = sentHead{head, c.IsHTTP1(), c.IsHTTP3(), c.Address(), c.Number()}
+	t.sent[id] = sentHead{head, c.Protocol(), c.Address(), c.Number()}
 }
 
 // asHPACK returns a header block of HTTP/3 as one of HTTP/2, which is what those read who show a request.
@@ -156,17 +156,6 @@ type transcoder struct{ block []byte }
 // Field implements hpack.Sink.
 func (t *transcoder) Field(name, value []byte, _ hpack.Class) {
 	t.block = hpack.AppendLiteral(t.block, hpack.Without, 0, string(name), string(value))
-}
-
-// HTTP returns the version of HTTP.
-func (e *Exchange) HTTP() string {
-	switch {
-	case e.HTTP1:
-		return rv.ProtocolHTTP1.HTTP()
-	case e.HTTP3:
-		return rv.ProtocolH3.HTTP()
-	}
-	return rv.ProtocolH2.HTTP()
 }
 
 // Done reports a request that got a whole response. Failed is the check that failed, why the reason why the
@@ -235,8 +224,7 @@ func (t *Trial) of(id book.ID, why string, cause failure.Cause) *Exchange {
 	}
 	if sent, ok := t.sent[id]; ok {
 		delete(t.sent, id)
-		e.Head, e.HTTP1, e.HTTP3 = sent.head, sent.http1, sent.http3
-		e.Address, e.Connection = sent.address, int(sent.number)
+		e.Head, e.Protocol, e.Address, e.Connection = sent.head, sent.protocol, sent.address, int(sent.number)
 		e.Took, e.Status = time.Duration(t.now()-r.Sent), int(r.Status)
 	}
 	return e
