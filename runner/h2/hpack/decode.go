@@ -243,7 +243,7 @@ func (d *Decoder) literal(p []byte, i int, mask byte, insert bool, sink Sink, s 
 	if err != nil {
 		return i, err
 	}
-	value, i, err := d.readString(p, i)
+	value, i, err := ReadString(&d.scratch, p, i, 0x7f)
 	if err != nil {
 		return i, err
 	}
@@ -266,7 +266,7 @@ func (d *Decoder) literalName(p []byte, i int, mask byte) (name []byte, nameAt i
 	case err != nil:
 		return nil, -1, 0, i, err
 	case idx == 0:
-		if name, i, err = d.readString(p, i); err != nil {
+		if name, i, err = ReadString(&d.scratch, p, i, 0x7f); err != nil {
 			return nil, -1, 0, i, err
 		}
 		return name, -1, classOfName(name), i, nil
@@ -280,14 +280,15 @@ func (d *Decoder) literalName(p []byte, i int, mask byte) (name []byte, nameAt i
 	return d.dyn.name(e), int(idx - staticCount - 1), e.kind, i, nil
 }
 
-// readString reads a string literal: a part of p, or of scratch when it was
-// Huffman coded (RFC 7541 5.2).
-func (d *Decoder) readString(p []byte, i int) (s []byte, next int, err error) {
+// ReadString reads a string literal at p[i]: a part of p, or of scratch when it was
+// Huffman coded. The prefix of its length has the bits of mask, and the bit above them
+// says whether it is coded (RFC 7541 5.2, RFC 9204 4.1.2).
+func ReadString(scratch *[]byte, p []byte, i int, mask byte) (s []byte, next int, err error) {
 	if i >= len(p) {
 		return nil, i, ErrTruncated
 	}
-	coded := p[i]&0x80 != 0
-	n, i, err := ReadInt(p, i, 0x7f)
+	coded := p[i]&(mask+1) != 0
+	n, i, err := ReadInt(p, i, mask)
 	if err != nil {
 		return nil, i, err
 	}
@@ -299,9 +300,9 @@ func (d *Decoder) readString(p []byte, i int) (s []byte, next int, err error) {
 	if !coded {
 		return raw, i, nil
 	}
-	from := len(d.scratch)
-	d.scratch, err = AppendHuffman(d.scratch, raw)
-	return d.scratch[from:], i, err
+	from := len(*scratch)
+	*scratch, err = AppendHuffman(*scratch, raw)
+	return (*scratch)[from:], i, err
 }
 
 // ReadInt reads an integer at p[i], whose prefix is the bits of mask (RFC 7541 5.1). No

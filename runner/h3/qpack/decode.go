@@ -99,7 +99,7 @@ func (d *Decoder) named(p []byte, i int, sink hpack.Sink, s *hpack.Summary) (nex
 		return i, err
 	}
 	d.scratch = d.scratch[:0]
-	value, i, err := d.readString(p, i, 0x7f)
+	value, i, err := hpack.ReadString(&d.scratch, p, i, 0x7f)
 	if err != nil {
 		return i, err
 	}
@@ -111,39 +111,15 @@ func (d *Decoder) named(p []byte, i int, sink hpack.Sink, s *hpack.Summary) (nex
 // literal takes a field whose name is a literal, too (RFC 9204 4.5.6).
 func (d *Decoder) literal(p []byte, i int, sink hpack.Sink, s *hpack.Summary) (next int, err error) {
 	d.scratch = d.scratch[:0]
-	name, i, err := d.readString(p, i, 1<<NameBits-1)
+	name, i, err := hpack.ReadString(&d.scratch, p, i, 1<<NameBits-1)
 	if err != nil {
 		return i, err
 	}
-	value, i, err := d.readString(p, i, 0x7f)
+	value, i, err := hpack.ReadString(&d.scratch, p, i, 0x7f)
 	if err != nil {
 		return i, err
 	}
 	j := hpack.Judge(name, value)
 	d.emit(sink, s, name, value, &j)
 	return i, nil
-}
-
-// readString reads a string: a part of p, or of scratch if it was Huffman coded. The prefix of its length has the bits
-// of mask, and the bit above them says whether it is coded (RFC 9204 4.1.2).
-func (d *Decoder) readString(p []byte, i int, mask byte) (s []byte, next int, err error) {
-	if i >= len(p) {
-		return nil, i, hpack.ErrTruncated
-	}
-	coded := p[i]&(mask+1) != 0
-	n, i, err := hpack.ReadInt(p, i, mask)
-	if err != nil {
-		return nil, i, err
-	}
-	if uint64(n) > uint64(len(p)-i) {
-		return nil, i, hpack.ErrTruncated
-	}
-	raw := p[i : i+int(n)]
-	i += int(n)
-	if !coded {
-		return raw, i, nil
-	}
-	from := len(d.scratch)
-	d.scratch, err = hpack.AppendHuffman(d.scratch, raw)
-	return d.scratch[from:], i, err
 }
