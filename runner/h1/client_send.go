@@ -20,14 +20,14 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (
 		c.lastID = 1
 	}
 	r := request{start: c.out.end(), id: c.lastID, tok: tok, want: want}
-	if isIdempotent(buf[len(c.out.buf):]) {
+	if isIdempotent(buf[len(c.out.Buf):]) {
 		r.state = idempotent
 	}
 	c.queue.push(r)
 	if want&protocol.StableBody != 0 && len(body) > largestCopy {
-		c.out.buf, c.out.tail = buf, body
+		c.out.Buf, c.out.tail = buf, body
 	} else {
-		c.out.buf = append(buf, body...)
+		c.out.Buf = append(buf, body...)
 	}
 	c.draining = c.cfg.NoKeepAlive
 	return r.id

@@ -21,7 +21,7 @@ func TestStableBodies(t *testing.T) {
 				want = append(append(want, head...), body...)
 				v.Open(append(v.Begin(), head...), uint32(i), body, protocol.StableBody)
 				if i == 0 {
-					if n := cap(v.out.buf); n > largestCopy {
+					if n := cap(v.out.Buf); n > largestCopy {
 						t.Errorf("a buffer of %d octets for a stable body", n)
 					}
 					got = append(got, v.take1(size)...)
@@ -50,7 +50,7 @@ func (c *conversation) take1(n int) []byte {
 // TestTruncateWithATail cuts what is to be sent at each place.
 func TestTruncateWithATail(t *testing.T) {
 	for at := 3; at <= 10; at++ {
-		o := outBuffer{buf: []byte("abcdef"), tail: []byte("ghij")}
+		o := outBuffer{Out: protocol.Out{Buf: []byte("abcdef")}, tail: []byte("ghij")}
 		o.wrote(3)
 		o.truncate(uint64(at))
 		var got []byte

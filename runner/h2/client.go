@@ -29,7 +29,7 @@ type Client struct {
 // NewClient returns a session whose preface and SETTINGS are pending.
 func NewClient(cfg Config, h protocol.Handler) *Client {
 	c := &Client{h: h}
-	c.out.buf = append(make([]byte, 0, 128), http2.ClientPreface...)
+	c.out.Buf = append(make([]byte, 0, 128), http2.ClientPreface...)
 	c.init(c, cfg.withDefaults(clientDefaults, 0), true)
 	return c
 }
@@ -127,7 +127,7 @@ func (c *Client) Send(id uint32, p []byte, end bool) {
 }
 
 // endBody ends a stream whose body was sent without END_STREAM.
-func (c *Client) endBody(s *stream) { c.out.buf = AppendData(c.out.buf, s.id, true, nil) }
+func (c *Client) endBody(s *stream) { c.out.Buf = AppendData(c.out.Buf, s.id, true, nil) }
 
 // Receive takes all of p, the octets that came from the peer. It keeps a cut frame
 // for the next call. An error is a connection error: the GOAWAY that reports it is

@@ -37,8 +37,8 @@ func TestPeerThatStopsReading(t *testing.T) {
 	for ; v.Free() > 0; n++ {
 		v.Cancel(v.open(body, protocol.StableBody), 0)
 	}
-	if most := 2*sendAhead + 1000; len(v.Pending()) > most || cap(v.out.buf) > 2*most {
-		t.Errorf("%d octets wait to be sent, in a buffer of %d", len(v.Pending()), cap(v.out.buf))
+	if most := 2*sendAhead + 1000; len(v.Pending()) > most || cap(v.out.Buf) > 2*most {
+		t.Errorf("%d octets wait to be sent, in a buffer of %d", len(v.Pending()), cap(v.out.Buf))
 	}
 	v.Wrote(len(v.Pending()))
 	if v.Free() == 0 || n < 1000 {

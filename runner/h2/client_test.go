@@ -589,26 +589,6 @@ func TestPartialWrites(t *testing.T) {
 	}
 }
 
-// TestOutBufferShrinks after a burst, but not for a busy connection.
-func TestOutBufferShrinks(t *testing.T) {
-	var o outBuffer
-	use := func(n int) { o.buf = append(o.buf, make([]byte, n)...); o.wrote(n) }
-	use(100000)
-	for range outShrinkAfter - 1 {
-		use(100)
-	}
-	if cap(o.buf) < 100000 {
-		t.Error("shrunk too early")
-	}
-	use(100000)
-	for range outShrinkAfter {
-		use(100)
-	}
-	if cap(o.buf) > outKept {
-		t.Errorf("%d octets kept after a burst", cap(o.buf))
-	}
-}
-
 // TestStreamTable compares the table with a map. Some streams outlive many laps of the ring.
 func TestStreamTable(t *testing.T) {
 	for _, seed := range []uint32{0, 0x9e3779b1, 3} {

@@ -68,9 +68,9 @@ func (c *conn) init(r role, cfg Config, client bool) {
 	if cfg.HeaderTableSize > hpack.DefaultTableSize {
 		c.dec.Limit(cfg.HeaderTableSize) // a smaller one applies after its acknowledgement
 	}
-	c.out.buf = AppendSettings(c.out.buf, cfg.settings(client)...)
+	c.out.Buf = AppendSettings(c.out.Buf, cfg.settings(client)...)
 	if more := cfg.ConnWindow - initialWindowSize; more > 0 {
-		c.out.buf = AppendWindowUpdate(c.out.buf, 0, more)
+		c.out.Buf = AppendWindowUpdate(c.out.Buf, 0, more)
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *conn) Wrote(n int) {
 
 // Ping queues a PING (RFC 9113 6.7). An answer shows that the peer is alive.
 func (c *conn) Ping() {
-	c.out.buf = AppendPing(c.out.buf, false, [pingLen]byte{})
+	c.out.Buf = AppendPing(c.out.Buf, false, [pingLen]byte{})
 }
 
 // Shutdown queues GOAWAY(NO_ERROR). Open streams continue. A client opens no
@@ -107,7 +107,7 @@ func (c *conn) Shutdown() {
 
 func (c *conn) goAway(code http2.ErrCode, reason string) {
 	c.gone = true
-	c.out.buf = AppendGoAway(c.out.buf, c.lastID, code, reason)
+	c.out.Buf = AppendGoAway(c.out.Buf, c.lastID, code, reason)
 }
 
 // fail ends the session with a connection error (RFC 9113 5.4.1): GOAWAY is the
@@ -148,5 +148,5 @@ func (c *conn) drop(s *stream) {
 }
 
 func (c *conn) sendReset(id uint32, code http2.ErrCode) {
-	c.out.buf = AppendRSTStream(c.out.buf, id, code)
+	c.out.Buf = AppendRSTStream(c.out.Buf, id, code)
 }

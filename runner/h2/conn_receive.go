@@ -102,7 +102,7 @@ func (c *conn) data(h FrameHeader) *stream {
 	}
 	c.recvWindow -= int32(h.Length)
 	if by := refill(&c.recvWindow, int32(c.cfg.ConnWindow)); by > 0 {
-		c.out.buf = AppendWindowUpdate(c.out.buf, 0, by)
+		c.out.Buf = AppendWindowUpdate(c.out.Buf, 0, by)
 	}
 	s := c.streams.find(h.StreamID)
 	if s == nil {
@@ -137,7 +137,7 @@ func (c *conn) streamData(s *stream, h FrameHeader) *stream {
 	s.recvWindow -= int32(h.Length)
 	if h.Flags&http2.FlagDataEndStream == 0 {
 		if by := refill(&s.recvWindow, int32(c.cfg.StreamWindow)); by > 0 {
-			c.out.buf = AppendWindowUpdate(c.out.buf, s.id, by)
+			c.out.Buf = AppendWindowUpdate(c.out.Buf, s.id, by)
 		}
 	}
 	return s
@@ -244,7 +244,7 @@ func (c *conn) onSettings(h FrameHeader, p []byte) {
 		c.fail(http2.ErrCodeFlowControl, "SETTINGS_INITIAL_WINDOW_SIZE takes a window above 2^31-1")
 		return
 	}
-	c.out.buf = AppendSettingsAck(c.out.buf)
+	c.out.Buf = AppendSettingsAck(c.out.Buf)
 	c.ready = true
 	c.pump()
 }
@@ -260,7 +260,7 @@ func (c *conn) onPing(h FrameHeader, p []byte) {
 	case !c.out.acknowledge():
 		c.fail(http2.ErrCodeEnhanceYourCalm, "too many SETTINGS and PING")
 	default:
-		c.out.buf = AppendPing(c.out.buf, true, [pingLen]byte(p))
+		c.out.Buf = AppendPing(c.out.Buf, true, [pingLen]byte(p))
 	}
 }
 

@@ -16,21 +16,21 @@ const maxDataFrame = 64 << 10
 // no other method in between. A Begin without them has no effect.
 func (c *conn) Begin() []byte {
 	var header [FrameHeaderLen]byte
-	return c.peer.table.appendUpdates(append(c.out.buf, header[:]...))
+	return c.peer.table.appendUpdates(append(c.out.Buf, header[:]...))
 }
 
 // sendHeaders completes the HEADERS frame that Begin left space for.
 func (c *conn) sendHeaders(buf []byte, id uint32, end bool) {
-	at := len(c.out.buf)
+	at := len(c.out.Buf)
 	c.peer.table.sent()
 	block := buf[at+FrameHeaderLen:]
 	if len(block) > int(c.peer.maxFrame) { // rare
-		c.out.buf = AppendHeaderBlock(buf[:at], id, end, slices.Clone(block), c.peer.maxFrame)
+		c.out.Buf = AppendHeaderBlock(buf[:at], id, end, slices.Clone(block), c.peer.maxFrame)
 		return
 	}
 	putFrameHeader(buf[at:], FrameHeader{uint32(len(block)), http2.FrameHeaders,
 		http2.FlagHeadersEndHeaders | endStream(end), id})
-	c.out.buf = buf
+	c.out.Buf = buf
 }
 
 // sendBody sends a body as far as the windows and the out buffer allow. The rest
@@ -63,7 +63,7 @@ func (c *conn) sendData(s *stream, p []byte) (n int) {
 	}
 	c.sendWindow -= int32(n)
 	s.sendWindow -= int32(n)
-	c.out.buf = AppendData(c.out.buf, s.id, n == len(p) && !s.is(trailing|unfinished), p[:n])
+	c.out.Buf = AppendData(c.out.Buf, s.id, n == len(p) && !s.is(trailing|unfinished), p[:n])
 	return n
 }
 
