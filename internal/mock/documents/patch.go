@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,7 +105,7 @@ func (o *operation) apply(root any, left *int) (any, error) {
 		return edit(root, path, remove, nil)
 	case "test":
 		found, err := find(root, path)
-		if err == nil && !reflect.DeepEqual(found, value) {
+		if err == nil && !equal(found, value) {
 			err = fmt.Errorf("%s is another value: %w", *o.Path, ErrConflict)
 		}
 		return root, err
