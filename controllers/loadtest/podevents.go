@@ -4,16 +4,17 @@ import (
 	"cmp"
 	"context"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/h2surge/h2surge/controllers/internal/pages"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 )
@@ -25,8 +26,10 @@ import (
 
 const (
 	eventsInterval = 10 * time.Second
-	// maxEvents bounds a list of events. The API server keeps them for an hour.
+	// maxEvents is how many events of an object the operator reads. The API server keeps them for an hour.
 	maxEvents = 500
+	// maxEventText is how many bytes of a message the operator reads. Users can create events with messages of 1 MiB.
+	maxEventText = 1024
 )
 
 // quotedEvent is the last event of an object.
@@ -64,27 +67,37 @@ func (o *observer) lastEvent(ctx context.Context, f *run.Facts, of types.UID, re
 	if have, ok := c.quoted[of]; ok && f.Now.Sub(have.at) < eventsInterval {
 		return have.text
 	}
-	var list corev1.EventList
-	err := o.reader.List(ctx, &list, client.InNamespace(f.LoadTest.Namespace), client.Limit(maxEvents),
-		client.MatchingFields{"involvedObject.uid": string(of), "reason": reason})
-	if err != nil {
-		logr.FromContextOrDiscard(ctx).Error(err, "Cannot list events", "object", of, "reason", reason)
-	}
-	c.quoted[of] = quotedEvent{text: lastOf(list.Items, text), at: f.Now}
-	return c.quoted[of].text
-}
-
-// lastOf returns the newest text that is not empty.
-func lastOf(all []corev1.Event, text func(string) string) string {
-	slices.SortStableFunc(all, func(a, b corev1.Event) int {
-		return cmp.Or(b.LastTimestamp.Compare(a.LastTimestamp.Time), cmp.Compare(a.Message, b.Message))
-	})
-	for i := range all {
-		if t := text(all[i].Message); t != "" {
-			return shorten.To(t, 1024)
+	var last lastText
+	read := 0
+	for page, err := range pages.Of[corev1.EventList](ctx, o.reader, client.InNamespace(f.LoadTest.Namespace),
+		client.MatchingFields{"involvedObject.uid": string(of), "reason": reason}) {
+		if err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "Cannot list events", "object", of, "reason", reason)
+			break
+		}
+		last.add(page.Items, text)
+		if read += len(page.Items); read >= maxEvents {
+			break
 		}
 	}
-	return ""
+	c.quoted[of] = quotedEvent{text: last.text, at: f.Now}
+	return last.text
+}
+
+// lastText is the text of the newest event that has one.
+type lastText struct {
+	text string
+	at   metav1.Time
+}
+
+// add adds events. Of two events of the same second, the lesser text stays.
+func (l *lastText) add(events []corev1.Event, text func(string) string) {
+	for i := range events {
+		t, at := text(shorten.To(events[i].Message, maxEventText)), events[i].LastTimestamp
+		if t != "" && (l.text == "" || cmp.Or(at.Compare(l.at.Time), cmp.Compare(l.text, t)) > 0) {
+			*l = lastText{t, at}
+		}
+	}
 }
 
 // createError is what the Job controller reports when the API server refuses a pod, without the name of the pod, which
