@@ -27,6 +27,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
+	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/controllers/loadtestschedule"
 	"github.com/h2surge/h2surge/controllers/lock"
@@ -167,16 +168,11 @@ func slimPod(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	m, is := &pod.ObjectMeta, &pod.Status
+	is := &pod.Status
 	slim := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
-			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
-			Labels:      only(m.Labels, desired.LabelManagedBy, desired.LabelLoadTest),
-			Annotations: only(m.Annotations, batchv1.JobCompletionIndexAnnotation), OwnerReferences: m.OwnerReferences,
-		},
-		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName},
-		Status: corev1.PodStatus{Phase: is.Phase, Reason: is.Reason, Message: is.Message, PodIP: is.PodIP},
+		ObjectMeta: slimMeta(pod, batchv1.JobCompletionIndexAnnotation),
+		Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName},
+		Status:     corev1.PodStatus{Phase: is.Phase, Reason: is.Reason, Message: is.Message, PodIP: is.PodIP},
 	}
 	slim.Status.InitContainerStatuses = slimContainers(is.InitContainerStatuses)
 	slim.Status.ContainerStatuses = slimContainers(is.ContainerStatuses)
@@ -188,10 +184,65 @@ func slimPod(o any) (any, error) {
 	return slim, nil
 }
 
-// only returns the entries with the keys, which are constants.
+// slimContainers bounds what the kubelet repeats of the spec of a pod: the API server does not bound names of images.
+func slimContainers(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
+	for i := range all {
+		c := &all[i]
+		if c.State.Waiting != nil {
+			c.State.Waiting.Message = shorten.To(c.State.Waiting.Message, 512)
+		}
+		out = append(out, corev1.ContainerStatus{Name: c.Name, Image: shorten.To(c.Image, 512), State: c.State,
+			LastTerminationState: c.LastTerminationState})
+	}
+	return out
+}
+
+// annotationElastic on a Job allows a change of the number of its indices while Kueue manages it.
+const annotationElastic = "kueue.x-k8s.io/elastic-job"
+
+// slimJob keeps of a Job what the operator reads.
+func slimJob(o any) (any, error) {
+	job, ok := o.(*batchv1.Job)
+	if !ok {
+		return o, nil
+	}
+	is := &job.Status
+	return &batchv1.Job{
+		ObjectMeta: slimMeta(job, annotationElastic),
+		Spec:       batchv1.JobSpec{Completions: job.Spec.Completions, Suspend: job.Spec.Suspend},
+		Status: batchv1.JobStatus{Conditions: is.Conditions, Succeeded: is.Succeeded, Failed: is.Failed,
+			CompletedIndexes: is.CompletedIndexes, FailedIndexes: is.FailedIndexes},
+	}, nil
+}
+
+// slimMetadata keeps of a ConfigMap what the operator reads.
+func slimMetadata(o any) (any, error) {
+	if cm, ok := o.(*metav1.PartialObjectMetadata); ok {
+		cm.ObjectMeta = slimMeta(cm)
+	}
+	return o, nil
+}
+
+// slimMeta keeps what the operator reads of all kinds, and some annotations. A tenant can write annotations of 256 KiB,
+// and labels, finalizers and owners without a bound.
+func slimMeta(o metav1.Object, annotations ...string) metav1.ObjectMeta {
+	out := metav1.ObjectMeta{
+		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
+		CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
+		Labels:      only(o.GetLabels(), desired.LabelManagedBy, desired.LabelLoadTest),
+		Annotations: only(o.GetAnnotations(), annotations...),
+	}
+	// A reference to a LoadTest or a Job is shorter. The API server does not bound references.
+	if c := metav1.GetControllerOf(o); c != nil && len(c.APIVersion)+len(c.Kind)+len(c.Name)+len(c.UID) <= 1024 {
+		out.OwnerReferences = []metav1.OwnerReference{*c}
+	}
+	return out
+}
+
+// only returns the entries with the keys, which are constants. It leaves out values that are longer than a label.
 func only(all map[string]string, keys ...string) (out map[string]string) {
 	for _, key := range keys {
-		if value, ok := all[key]; ok {
+		if value, ok := all[key]; ok && len(value) <= 63 {
 			if out == nil {
 				out = map[string]string{}
 			}
@@ -201,39 +252,16 @@ func only(all map[string]string, keys ...string) (out map[string]string) {
 	return out
 }
 
-func slimContainers(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
-	for i := range all {
-		c := &all[i]
-		out = append(out, corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: c.State,
-			LastTerminationState: c.LastTerminationState})
-	}
-	return out
-}
-
-// slimMetadata keeps of a ConfigMap what the operator reads. A tenant can write annotations of 256 KiB, and labels,
-// finalizers and owners without a bound.
-func slimMetadata(o any) (any, error) {
-	if cm, ok := o.(*metav1.PartialObjectMetadata); ok {
-		owner := metav1.GetControllerOf(cm)
-		cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID,
-			ResourceVersion: cm.ResourceVersion}
-		if owner != nil {
-			cm.OwnerReferences = []metav1.OwnerReference{*owner}
-		}
-	}
-	return o, nil
-}
-
-// cacheOptions keep what belongs to runs and nothing else: not every pod of the cluster, and no
-// Secret at all.
+// cacheOptions keep what belongs to runs and nothing else: not every pod of the cluster, and no Secret at all. A tenant
+// can give the label to other objects, so the cache keeps a bounded part of each.
 func cacheOptions(cfg *configv1alpha1.OperatorConfig) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{desired.LabelManagedBy: desired.Application})}
-	pods, configMaps := ours, ours
-	pods.Transform, configMaps.Transform = slimPod, slimMetadata
+	pods, jobs, configMaps := ours, ours, ours
+	pods.Transform, jobs.Transform, configMaps.Transform = slimPod, slimJob, slimMetadata
 	out := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}: configMaps, &corev1.Pod{}: pods, &batchv1.Job{}: ours,
+			&corev1.ConfigMap{}: configMaps, &corev1.Pod{}: pods, &batchv1.Job{}: jobs,
 		},
 	}
 	for _, ns := range cfg.Namespaces {

@@ -19,6 +19,7 @@ import (
 	statev1alpha1 "github.com/h2surge/h2surge/api/state/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/pages"
 	"github.com/h2surge/h2surge/controllers/internal/refusal"
 	"github.com/h2surge/h2surge/controllers/internal/run"
 )
@@ -133,28 +134,32 @@ func Holder(ctx context.Context, from client.Reader, lock *statev1alpha1.LoadTes
 func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *statev1alpha1.LockHolder) (string, error) {
 	of := []client.ListOption{client.InNamespace(namespace),
 		client.MatchingLabels{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: holder.Name}}
-	var jobs batchv1.JobList
-	if err := r.reader.List(ctx, &jobs, of...); err != nil {
-		return "", fmt.Errorf("listing the Jobs of LoadTest %s: %w", holder.Name, err)
-	}
 	others := map[types.UID]bool{} // Jobs of other LoadTests of the same name
-	for i := range jobs.Items {
-		owner := metav1.GetControllerOf(&jobs.Items[i])
-		switch {
-		case owner == nil || owner.UID != holder.UID:
-			others[jobs.Items[i].UID] = true
-		case !run.JobEnded(&jobs.Items[i]):
-			return "Job " + jobs.Items[i].Name, nil
+	for page, err := range pages.Of[batchv1.JobList](ctx, r.reader, of...) {
+		if err != nil {
+			return "", fmt.Errorf("listing the Jobs of LoadTest %s: %w", holder.Name, err)
+		}
+		for i := range page.Items {
+			job := &page.Items[i]
+			owner := metav1.GetControllerOf(job)
+			switch {
+			case owner == nil || owner.UID != holder.UID:
+				others[job.UID] = true
+			case !run.JobEnded(job):
+				return "Job " + job.Name, nil
+			}
 		}
 	}
-	var pods corev1.PodList
-	if err := r.reader.List(ctx, &pods, of...); err != nil {
-		return "", fmt.Errorf("listing the pods of LoadTest %s: %w", holder.Name, err)
-	}
-	for i := range pods.Items {
-		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Kind == "Job" && !others[owner.UID] &&
-			!run.PodFinished(&pods.Items[i]) {
-			return "pod " + pods.Items[i].Name, nil
+	for page, err := range pages.Of[corev1.PodList](ctx, r.reader, of...) {
+		if err != nil {
+			return "", fmt.Errorf("listing the pods of LoadTest %s: %w", holder.Name, err)
+		}
+		for i := range page.Items {
+			pod := &page.Items[i]
+			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" && !others[owner.UID] &&
+				!run.PodFinished(pod) {
+				return "pod " + pod.Name, nil
+			}
 		}
 	}
 	return "", nil
