@@ -84,18 +84,21 @@ func TestPortOfStorage(t *testing.T) {
 	}
 }
 
-// TestNotes: an installation whose policies end the scrapes says so, and others do not.
+// TestNotes: an installation whose policies end the scrapes says so, and so does one whose tenants can use the rights of the operator in
+// other namespaces. Others have no warning.
 func TestNotes(t *testing.T) {
 	touch(t)
-	for values, want := range map[string]bool{
-		"": false, policies: false, "networkPolicy: {enabled: true, runnerNamespaces: [load]}": true,
+	const scrapes, tenants = "WARNING: networkPolicy.metricsFrom is empty", "WARNING: watchNamespaces has the operator's namespace " + namespace
+	for values, want := range map[string]string{
+		"": "", policies: "", "networkPolicy: {enabled: true, runnerNamespaces: [load]}": scrapes,
+		"watchNamespaces: [team-a, " + namespace + "]": tenants, "watchNamespaces: [" + namespace + "]": "", "watchNamespaces: [team-a, team-b]": "",
 	} {
 		out, err := helm(t, values, "install", release, chartDir, "--dry-run=client", "--namespace", namespace)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(out, "WARNING: networkPolicy.metricsFrom is empty"); got != want {
-			t.Errorf("%q: a warning is %t, want %t", values, got, want)
+		if warned := strings.Contains(out, "WARNING: "); warned != (want != "") || !strings.Contains(out, want) {
+			t.Errorf("%q: want %q in:\n%s", values, want, out)
 		}
 	}
 }

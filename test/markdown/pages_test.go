@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +204,28 @@ func TestValuesOfHelm(t *testing.T) {
 	})
 	if n < 5 {
 		t.Errorf("the pages set %d values only", n)
+	}
+}
+
+// TestNamespaceOfTheOperator: a helm command that watches namespaces installs the operator into another one, in which no tenant reads
+// the key of the CA.
+func TestNamespaceOfTheOperator(t *testing.T) {
+	watched := regexp.MustCompile(`watchNamespaces=\{(.*?)\}`)
+	n := 0
+	programs(t, func(page string, line int, words []string) {
+		text := strings.Join(words, " ")
+		m := watched.FindStringSubmatch(text)
+		_, after, found := strings.Cut(text, " --namespace ")
+		if words[0] != "helm" || m == nil {
+			return
+		}
+		n++
+		if own, _, _ := strings.Cut(after, " "); !found || slices.Contains(strings.Split(m[1], ","), own) {
+			t.Errorf("%s:%d: the operator is in namespace %q, and watches %s", page, line, own, m[1])
+		}
+	})
+	if n == 0 {
+		t.Error("no page watches namespaces")
 	}
 }
 
