@@ -4,6 +4,7 @@ package chart
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,6 +77,9 @@ func without(a, b []string) (out []string) {
 	return out
 }
 
+// inAnyNamespace removes the operator's namespace from the expressions of the chart's alerts: those of the component do not have it.
+var inAnyNamespace = strings.NewReplacer(`,namespace="`+namespace+`"`, "", `{namespace="`+namespace+`"}`, "")
+
 // TestComponents: each component adds and removes these objects, and those that the chart has too say the same.
 func TestComponents(t *testing.T) {
 	const monitoring = "[{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]"
@@ -106,7 +110,7 @@ func TestComponents(t *testing.T) {
 			if diff := cmp.Diff(tc.removed, without(ids(base), ids(all))); diff != "" {
 				t.Errorf("removed objects (-want +got):\n%s", diff)
 			}
-			chart := objects(t, render(t, tc.values+"\ntest: {enabled: false}"))
+			chart := objects(t, inAnyNamespace.Replace(render(t, tc.values+"\ntest: {enabled: false}")))
 			for _, id := range append(tc.added, "Deployment h2surge-controller-manager") {
 				kind, name, _ := strings.Cut(id, " ")
 				if name != "h2surge-loadtests" { // there the chart has a Role, and kustomize the ClusterRole
@@ -146,14 +150,21 @@ func withoutInstance(v any) {
 	}
 }
 
-// TestRunnerPolicy: the policy for the namespaces of LoadTests is that of the chart.
+// TestRunnerPolicy: the policy for the namespaces of LoadTests is that of the chart, also for an operator in another namespace.
 func TestRunnerPolicy(t *testing.T) {
+	touch(t)
 	values := "networkPolicy: {enabled: true, runnerNamespaces: [load], metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]}"
-	policy := objects(t, read(t, "config/components/network-policies/runners.yaml"))
-	ofTheAPI(t, policy)
-	chart := find(t, objects(t, render(t, values)), "NetworkPolicy", "h2surge-runners")
-	chart.SetNamespace("") // kubectl apply -n sets it
-	sameObject(t, policy[0], chart)
+	for _, operator := range []string{namespace, "team-a"} {
+		policy := objects(t, strings.ReplaceAll(read(t, "config/components/network-policies/runners.yaml"), namespace, operator))
+		ofTheAPI(t, policy)
+		out, err := helm(t, values, "template", release, chartDir, oldest, "--namespace", operator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chart := find(t, objects(t, out), "NetworkPolicy", "h2surge-runners")
+		chart.SetNamespace("") // kubectl apply -n sets it
+		sameObject(t, policy[0], chart)
+	}
 }
 
 // TestNamespacedComponent: in another namespace than h2surge-system, the operator has its rights there and watches that namespace.
@@ -177,6 +188,9 @@ patches:
 		t.Errorf("binding: %+v", binding)
 	}
 	for _, o := range all {
+		if text := fmt.Sprint(o.Object); strings.Contains(text, namespace) {
+			t.Errorf("%s %s has namespace %s:\n%s", o.GetKind(), o.GetName(), namespace, text)
+		}
 		switch o.GetKind() {
 		case "ClusterRoleBinding":
 			if b := as[rbacv1.ClusterRoleBinding](t, o); b.Name != "h2surge-metrics-auth" || !slices.Equal(b.Subjects, []rbacv1.Subject{operator}) {
