@@ -77,7 +77,13 @@ func TestActionsOfArgoCD(t *testing.T) {
 	}
 	object := func(suspend bool, conditions ...any) map[string]any {
 		return map[string]any{
-			"apiVersion": "h2surge.io/v1alpha1", "kind": "LoadTest", "metadata": map[string]any{"name": "gate", "namespace": "perf", "uid": "1"},
+			"apiVersion": "h2surge.io/v1alpha1", "kind": "LoadTest", "metadata": map[string]any{
+				"name": "gate", "namespace": "perf", "uid": "1",
+				"labels": map[string]any{
+					"kueue.x-k8s.io/queue-name": "perf", "app.kubernetes.io/instance": "gates", "app.kubernetes.io/name": "gate", v1alpha1.LabelSchedule: "nightly",
+				},
+				"annotations": map[string]any{"argocd.argoproj.io/tracking-id": "gates:h2surge.io/LoadTest:perf/gate"},
+			},
 			"spec":   map[string]any{"suspend": suspend, "stop": false, "lock": "core"},
 			"status": map[string]any{"conditions": conditions},
 		}
@@ -110,6 +116,10 @@ func TestActionsOfArgoCD(t *testing.T) {
 			if diff := cmp.Diff(map[string]any{"lock": "core"}, resource["spec"]); diff != "" || created["operation"] != "create" || meta["namespace"] != "perf" {
 				t.Errorf("run-again: %v", created)
 			}
+			labels := map[string]any{"kueue.x-k8s.io/queue-name": "perf", "app.kubernetes.io/name": "gate"}
+			if diff := cmp.Diff([]any{labels, nil}, []any{meta["labels"], meta["annotations"]}); diff != "" {
+				t.Errorf("run-again: labels and annotations (-want +got):\n%s", diff)
+			}
 			if name := meta["name"].(string); len(name) != len("gate-261123120000") || name[:5] != "gate-" {
 				t.Errorf("run-again: name %q", name)
 			}
@@ -133,11 +143,15 @@ func readFile(t *testing.T, name string) string {
 	return string(raw)
 }
 
-// runLua runs a script as Argo CD does, with the object as global variable obj.
+// runLua runs a script as Argo CD does: with the libraries that it opens for actions, and the object as global variable obj.
 func runLua(t *testing.T, script string, obj map[string]any) any {
 	t.Helper()
-	l := lua.NewState()
+	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()
+	for _, open := range []lua.LGFunction{lua.OpenPackage, lua.OpenBase, lua.OpenTable, lua.OpenOs} {
+		l.Push(l.NewFunction(open))
+		l.Call(0, 0)
+	}
 	l.SetGlobal("obj", toLua(l, obj))
 	if err := l.DoString(script); err != nil {
 		t.Fatal(err)
