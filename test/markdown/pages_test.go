@@ -229,6 +229,34 @@ func TestNamespaceOfTheOperator(t *testing.T) {
 	}
 }
 
+// TestDeletedCRDs: the commands that remove all LoadTests delete each CRD, however it was installed.
+func TestDeletedCRDs(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "config/crd/bases/*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var want []string
+	for _, file := range files {
+		group, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
+		want = append(want, plural+"."+group)
+	}
+	n := 0
+	programs(t, func(page string, line int, words []string) {
+		if page != "docs/operate/install.md" || !strings.HasPrefix(strings.Join(words, " "), "kubectl delete crd ") {
+			return
+		}
+		n++
+		for _, crd := range want {
+			if !slices.Contains(words, crd) {
+				t.Errorf("%s:%d: the command does not delete %s", page, line, crd)
+			}
+		}
+	})
+	if n != 1 {
+		t.Errorf("%d commands delete the CRDs", n)
+	}
+}
+
 // hasValue reports whether the values have the path, or end in an empty map or list on it, which takes anything.
 func hasValue(values map[string]any, path []string) bool {
 	name, _, _ := strings.Cut(path[0], "[")
