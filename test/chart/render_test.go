@@ -86,6 +86,31 @@ func TestNamespacedIsNamespaced(t *testing.T) {
 	}
 }
 
+// TestReleasesInOneCluster: two releases with different names and namespaces share no object, also of those that belong to the cluster.
+func TestReleasesInOneCluster(t *testing.T) {
+	touch(t)
+	seen := map[string]bool{}
+	for _, name := range []string{"a", "b"} {
+		values := `
+crd: {install: false}
+watchNamespaces: [team-` + name + `]
+metrics: {readers: [{namespace: monitoring, name: prometheus}]}
+tenants: [{name: t, namespaces: [team-` + name + `], limits: {shards: 1}}]
+`
+		out, err := helm(t, values, "template", "surge-"+name, chartDir, oldest, "--namespace", "surge-"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects(t, out) {
+			id := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+			if seen[id] {
+				t.Errorf("both have %s", id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
 // No two objects may be the same one, and all carry the labels that say whose they are.
 func TestObjectsAreTold(t *testing.T) {
 	for name, values := range cases {
