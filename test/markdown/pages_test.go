@@ -1,7 +1,9 @@
 package markdown
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -254,6 +256,37 @@ func TestDeletedCRDs(t *testing.T) {
 	})
 	if n != 1 {
 		t.Errorf("%d commands delete the CRDs", n)
+	}
+}
+
+// TestBaselineOfBuilds: with bash -e, as in pipelines, a build of the main branch without a baseline, whose exit code is
+// 3, keeps its report as the next baseline, a failed one does not, and both end with the exit code of h2surge.
+func TestBaselineOfBuilds(t *testing.T) {
+	commands := ""
+	for _, p := range pages(t) {
+		for _, b := range p.Blocks {
+			if p.File != "docs/how-to/ci-cd.md" || !strings.Contains(b.Text, "this.json") {
+				continue
+			}
+			for _, c := range b.Commands() {
+				commands += c.Text + "\n"
+			}
+		}
+	}
+	for code, want := range map[int]string{0: "this.json main.json", 1: "this.json", 3: "this.json main.json"} {
+		script := fmt.Sprintf("h2surge() { echo report >this.json; return %d; }\n%s", code, commands)
+		cmd := exec.Command("bash", "-e", "-c", script)
+		cmd.Dir, cmd.Env = t.TempDir(), []string{"BRANCH=main", "PATH=" + os.Getenv("PATH")}
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != code {
+			t.Errorf("%v, want exit code %d:\n%s\n%s", err, code, script, out)
+		}
+		for _, file := range []string{"this.json", "main.json"} {
+			_, err := os.Stat(filepath.Join(cmd.Dir, file))
+			if kept := err == nil; kept != strings.Contains(want, file) {
+				t.Errorf("exit code %d: %s exists: %t, want %s", code, file, kept, want)
+			}
+		}
 	}
 }
 
