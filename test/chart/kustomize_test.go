@@ -77,7 +77,8 @@ func without(a, b []string) (out []string) {
 	return out
 }
 
-// inAnyNamespace removes the operator's namespace from the expressions of the chart's alerts: those of the component do not have it.
+// inAnyNamespace removes the operator's namespace from the expressions of the chart's alerts: those of the component do
+// not have it.
 var inAnyNamespace = strings.NewReplacer(`,namespace="`+namespace+`"`, "", `{namespace="`+namespace+`"}`, "")
 
 // TestComponents: each component adds and removes these objects, and those that the chart has too say the same.
@@ -98,7 +99,10 @@ func TestComponents(t *testing.T) {
 		"ha": {"replicas: 2", []string{"PodDisruptionBudget h2surge-controller-manager"}, nil},
 		"namespaced": {
 			"watchNamespaces: [h2surge-system]",
-			[]string{"ClusterRole h2surge-metrics-auth", "ClusterRoleBinding h2surge-metrics-auth", "RoleBinding h2surge-loadtests"},
+			[]string{
+				"ClusterRole h2surge-metrics-auth", "ClusterRoleBinding h2surge-metrics-auth",
+				"RoleBinding h2surge-loadtests",
+			},
 			[]string{"ClusterRoleBinding h2surge-manager"},
 		},
 	} {
@@ -150,12 +154,15 @@ func withoutInstance(v any) {
 	}
 }
 
-// TestRunnerPolicy: the policy for the namespaces of LoadTests is that of the chart, also for an operator in another namespace.
+// TestRunnerPolicy: the policy for the namespaces of LoadTests is that of the chart, also for an operator in another
+// namespace.
 func TestRunnerPolicy(t *testing.T) {
 	touch(t)
-	values := "networkPolicy: {enabled: true, runnerNamespaces: [load], metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]}"
+	values := "networkPolicy: {enabled: true, runnerNamespaces: [load], " +
+		"metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]}"
 	for _, operator := range []string{namespace, "team-a"} {
-		policy := objects(t, strings.ReplaceAll(read(t, "config/components/network-policies/runners.yaml"), namespace, operator))
+		text := read(t, "config/components/network-policies/runners.yaml")
+		policy := objects(t, strings.ReplaceAll(text, namespace, operator))
 		ofTheAPI(t, policy)
 		out, err := helm(t, values, "template", release, chartDir, oldest, "--namespace", operator)
 		if err != nil {
@@ -167,7 +174,8 @@ func TestRunnerPolicy(t *testing.T) {
 	}
 }
 
-// TestNamespacedComponent: in another namespace than h2surge-system, the operator has its rights there and watches that namespace.
+// TestNamespacedComponent: in another namespace than h2surge-system, the operator has its rights there and watches
+// that namespace.
 func TestNamespacedComponent(t *testing.T) {
 	all := build(t, `
 namespace: team-a
@@ -184,7 +192,8 @@ patches:
 `, "namespaced", "ha", "network-policies", "prometheus")
 	operator := rbacv1.Subject{Kind: "ServiceAccount", Name: "h2surge-controller-manager", Namespace: "team-a"}
 	binding := as[rbacv1.RoleBinding](t, find(t, all, "RoleBinding", "h2surge-loadtests"))
-	if binding.Namespace != "team-a" || binding.RoleRef.Kind != "ClusterRole" || binding.RoleRef.Name != "h2surge-manager" || !slices.Equal(binding.Subjects, []rbacv1.Subject{operator}) {
+	if binding.Namespace != "team-a" || binding.RoleRef.Kind != "ClusterRole" ||
+		binding.RoleRef.Name != "h2surge-manager" || !slices.Equal(binding.Subjects, []rbacv1.Subject{operator}) {
 		t.Errorf("binding: %+v", binding)
 	}
 	for _, o := range all {
@@ -193,12 +202,14 @@ patches:
 		}
 		switch o.GetKind() {
 		case "ClusterRoleBinding":
-			if b := as[rbacv1.ClusterRoleBinding](t, o); b.Name != "h2surge-metrics-auth" || !slices.Equal(b.Subjects, []rbacv1.Subject{operator}) {
+			if b := as[rbacv1.ClusterRoleBinding](t, o); b.Name != "h2surge-metrics-auth" ||
+				!slices.Equal(b.Subjects, []rbacv1.Subject{operator}) {
 				t.Errorf("the operator has rights in all namespaces: %+v", b)
 			}
 		case "ConfigMap":
 			cm := as[corev1.ConfigMap](t, o)
-			cfg, err := configv1alpha1.Load([]byte(cm.Data["config.yaml"]), configv1alpha1.Environment{Image: "h2surge:dev", Namespace: "team-a"})
+			env := configv1alpha1.Environment{Image: "h2surge:dev", Namespace: "team-a"}
+			cfg, err := configv1alpha1.Load([]byte(cm.Data["config.yaml"]), env)
 			if err != nil || !slices.Equal(cfg.Namespaces, []string{"team-a"}) {
 				t.Errorf("configuration: %+v, %v", cfg, err)
 			}
@@ -215,7 +226,8 @@ patches:
 // TestConfigOfNamespacedComponent: it differs from that of config/manager by the namespace only.
 func TestConfigOfNamespacedComponent(t *testing.T) {
 	load := func(file string) *configv1alpha1.OperatorConfig {
-		cfg, err := configv1alpha1.Load([]byte(read(t, file)), configv1alpha1.Environment{Image: "h2surge:dev", Namespace: namespace})
+		env := configv1alpha1.Environment{Image: "h2surge:dev", Namespace: namespace}
+		cfg, err := configv1alpha1.Load([]byte(read(t, file)), env)
 		if err != nil {
 			t.Fatal(err)
 		}

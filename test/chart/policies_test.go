@@ -36,7 +36,8 @@ func ports(rule networkingv1.NetworkPolicyEgressRule) (out []string) {
 // The operator reaches DNS, the API server, runners, the storage and the extra peers.
 func limited(t *testing.T, all []*unstructured.Unstructured) {
 	spec := policyOfOperator(t, all)
-	if !slices.Equal(spec.PolicyTypes, []networkingv1.PolicyType{"Ingress", "Egress"}) || len(spec.Egress) != 5 || len(spec.Ingress) != 1 {
+	if !slices.Equal(spec.PolicyTypes, []networkingv1.PolicyType{"Ingress", "Egress"}) ||
+		len(spec.Egress) != 5 || len(spec.Ingress) != 1 {
 		t.Fatalf("policy: %+v", spec)
 	}
 	for i, want := range []string{"53/UDP 53/TCP 5353/UDP 5353/TCP", "16443/TCP", "8443/TCP", "9000/TCP", "80/TCP"} {
@@ -51,8 +52,9 @@ func limited(t *testing.T, all []*unstructured.Unstructured) {
 	if got := runners.Ports[0].Port.IntValue(); got != runnerv1alpha1.ControlPort {
 		t.Errorf("port %d of runners, want %d", got, runnerv1alpha1.ControlPort)
 	}
+	policy := as[networkingv1.NetworkPolicy](t, find(t, all, "NetworkPolicy", "h2surge-runners"))
 	if to := runners.To; len(to) != 1 || !cmp.Equal(to[0].NamespaceSelector, &metav1.LabelSelector{}) ||
-		!cmp.Equal(*to[0].PodSelector, as[networkingv1.NetworkPolicy](t, find(t, all, "NetworkPolicy", "h2surge-runners")).Spec.PodSelector) {
+		!cmp.Equal(*to[0].PodSelector, policy.Spec.PodSelector) {
 		t.Errorf("runners: %+v", to)
 	}
 }
@@ -66,7 +68,9 @@ func limitedInNamespaces(t *testing.T, all []*unstructured.Unstructured) {
 	if got := ports(spec.Egress[1]); !slices.Equal(got, []string{"443/TCP", "6443/TCP"}) || spec.Egress[1].To != nil {
 		t.Errorf("API server: %v, %+v", got, spec.Egress[1].To)
 	}
-	want := []metav1.LabelSelectorRequirement{{Key: "kubernetes.io/metadata.name", Operator: "In", Values: []string{"team-a", "team-b"}}}
+	want := []metav1.LabelSelectorRequirement{
+		{Key: "kubernetes.io/metadata.name", Operator: "In", Values: []string{"team-a", "team-b"}},
+	}
 	if diff := cmp.Diff(want, spec.Egress[2].To[0].NamespaceSelector.MatchExpressions); diff != "" {
 		t.Errorf("namespaces of runners (-want +got):\n%s", diff)
 	}
@@ -75,23 +79,27 @@ func limitedInNamespaces(t *testing.T, all []*unstructured.Unstructured) {
 // TestPortOfStorage: the port in the URL of the storage, or the default of its scheme.
 func TestPortOfStorage(t *testing.T) {
 	for endpoint, want := range map[string]string{
-		"https://s3.example.com": "443/TCP", "http://minio.storage": "80/TCP", "http://minio:9000/": "9000/TCP", "https://[fd00::1]": "443/TCP", "https://[fd00::1]:9": "9/TCP",
+		"https://s3.example.com": "443/TCP", "http://minio.storage": "80/TCP", "http://minio:9000/": "9000/TCP",
+		"https://[fd00::1]": "443/TCP", "https://[fd00::1]:9": "9/TCP",
 	} {
-		values := "{networkPolicy: {enabled: true, runnerNamespaces: [load]}, config: {resultStorage: {bucket: results, endpoint: '" + endpoint + "'}}}"
+		values := "{networkPolicy: {enabled: true, runnerNamespaces: [load]}, " +
+			"config: {resultStorage: {bucket: results, endpoint: '" + endpoint + "'}}}"
 		if got := ports(policyOfOperator(t, objects(t, render(t, values))).Egress[3]); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: %v, want %s", endpoint, got, want)
 		}
 	}
 }
 
-// TestNotes: an installation whose policies end the scrapes says so, and so does one whose tenants can use the rights of the operator in
-// other namespaces. Others have no warning.
+// TestNotes: an installation whose policies end the scrapes says so, and so does one whose tenants can use the rights
+// of the operator in other namespaces. Others have no warning.
 func TestNotes(t *testing.T) {
 	touch(t)
-	const scrapes, tenants = "WARNING: networkPolicy.metricsFrom is empty", "WARNING: watchNamespaces has the operator's namespace " + namespace
+	const scrapes = "WARNING: networkPolicy.metricsFrom is empty"
+	const tenants = "WARNING: watchNamespaces has the operator's namespace " + namespace
 	for values, want := range map[string]string{
 		"": "", policies: "", "networkPolicy: {enabled: true, runnerNamespaces: [load]}": scrapes,
-		"watchNamespaces: [team-a, " + namespace + "]": tenants, "watchNamespaces: [" + namespace + "]": "", "watchNamespaces: [team-a, team-b]": "",
+		"watchNamespaces: [team-a, " + namespace + "]": tenants, "watchNamespaces: [" + namespace + "]": "",
+		"watchNamespaces: [team-a, team-b]": "",
 	} {
 		out, err := helm(t, values, "install", release, chartDir, "--dry-run=client", "--namespace", namespace)
 		if err != nil {
@@ -111,7 +119,8 @@ func TestRunbook(t *testing.T) {
 	}
 	urls := func(values string) map[string]any {
 		out := map[string]any{}
-		for _, g := range field[[]any](t, find(t, objects(t, render(t, values)), "PrometheusRule", "h2surge").Object, "spec", "groups") {
+		rule := find(t, objects(t, render(t, values)), "PrometheusRule", "h2surge")
+		for _, g := range field[[]any](t, rule.Object, "spec", "groups") {
 			for _, r := range g.(map[string]any)["rules"].([]any) {
 				rule := r.(map[string]any)
 				out[rule["alert"].(string)] = rule["annotations"].(map[string]any)["runbook_url"]
@@ -130,7 +139,8 @@ func TestRunbook(t *testing.T) {
 		t.Errorf("%d alerts", len(all))
 	}
 	// Without metrics of the operator, their absence means nothing.
-	if own := urls("metrics: {enabled: false, podMonitor: {enabled: true}, prometheusRule: {enabled: true}}"); own["H2surgeNoLeader"] != nil || own["H2surgeGeneratorBound"] == nil {
+	own := urls("metrics: {enabled: false, podMonitor: {enabled: true}, prometheusRule: {enabled: true}}")
+	if own["H2surgeNoLeader"] != nil || own["H2surgeGeneratorBound"] == nil {
 		t.Errorf("alerts without metrics of the operator: %v", own)
 	}
 	for alert, url := range urls("metrics: {prometheusRule: {enabled: true, runbookURL: ''}}") {

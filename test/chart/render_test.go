@@ -54,7 +54,9 @@ func TestObjectsAreOfTheAPI(t *testing.T) {
 func ofTheAPI(t *testing.T, all []*unstructured.Unstructured) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +88,8 @@ func TestNamespacedIsNamespaced(t *testing.T) {
 	}
 }
 
-// TestReleasesInOneCluster: two releases with different names and namespaces share no object, also of those that belong to the cluster.
+// TestReleasesInOneCluster: two releases with different names and namespaces share no object, also of those that belong
+// to the cluster.
 func TestReleasesInOneCluster(t *testing.T) {
 	touch(t)
 	seen := map[string]bool{}

@@ -124,8 +124,8 @@ func TestPathsOfCommands(t *testing.T) {
 	}
 }
 
-// TestWaits: "kubectl wait" for the end of a LoadTest waits longer than the operator waits for runners: 10 minutes for the pods and 2
-// minutes for their connections.
+// TestWaits: "kubectl wait" for the end of a LoadTest waits longer than the operator waits for runners: 10 minutes
+// for the pods and 2 minutes for their connections.
 func TestWaits(t *testing.T) {
 	n := 0
 	programs(t, func(page string, line int, words []string) {
@@ -209,8 +209,8 @@ func TestValuesOfHelm(t *testing.T) {
 	}
 }
 
-// TestNamespaceOfTheOperator: a helm command that watches namespaces installs the operator into another one, in which no tenant reads
-// the key of the CA.
+// TestNamespaceOfTheOperator: a helm command that watches namespaces installs the operator into another one, in
+// which no tenant reads the key of the CA.
 func TestNamespaceOfTheOperator(t *testing.T) {
 	watched := regexp.MustCompile(`watchNamespaces=\{(.*?)\}`)
 	n := 0
@@ -259,8 +259,8 @@ func TestDeletedCRDs(t *testing.T) {
 	}
 }
 
-// TestBaselineOfBuilds: with bash -e, as in pipelines, a build of the main branch without a baseline, whose exit code is
-// 3, keeps its report as the next baseline, a failed one does not, and both end with the exit code of h2surge.
+// TestBaselineOfBuilds: with bash -e, as in pipelines, a build of the main branch without a baseline, whose exit code
+// is 3, keeps its report as the next baseline, a failed one does not, and both end with the exit code of h2surge.
 func TestBaselineOfBuilds(t *testing.T) {
 	commands := ""
 	for _, p := range pages(t) {

@@ -16,19 +16,26 @@ import (
 
 const delivery = "../../../config/delivery/"
 
-// healths are what Argo CD must show for a state of the truth table: for all states of a phase, and for states that differ from their phase.
+// healths are what Argo CD must show for a state of the truth table: for all states of a phase, and for states that
+// differ from their phase.
 var healths = map[string]string{
-	string(v1alpha1.PhasePending): "Progressing", string(v1alpha1.PhaseStarting): "Progressing", string(v1alpha1.PhaseRunning): "Progressing",
-	string(v1alpha1.PhaseFinishing): "Progressing", string(v1alpha1.PhaseSuspended): "Suspended", string(v1alpha1.PhaseInvalid): "Degraded",
+	string(v1alpha1.PhasePending): "Progressing", string(v1alpha1.PhaseStarting): "Progressing",
+	string(v1alpha1.PhaseRunning): "Progressing", string(v1alpha1.PhaseFinishing): "Progressing",
+	string(v1alpha1.PhaseSuspended): "Suspended", string(v1alpha1.PhaseInvalid): "Degraded",
 	string(v1alpha1.PhaseStopped): "Degraded", string(v1alpha1.PhaseFailed): "Degraded",
-	"a name is taken": "Degraded", "finished, passed": "Healthy", "finished, a deletion is refused": "Healthy", "finished, no thresholds": "Healthy",
-	"finished, a shard never joined": "Healthy", "finished, threshold exceeded": "Degraded", "finished, too many errors": "Degraded",
-	"finished, teardown failed": "Degraded", "finished, inconclusive": "Degraded", "finished, a loss tolerated": "Degraded",
+	"a name is taken": "Degraded", "finished, passed": "Healthy", "finished, a deletion is refused": "Healthy",
+	"finished, no thresholds":        "Healthy",
+	"finished, a shard never joined": "Healthy", "finished, threshold exceeded": "Degraded",
+	"finished, too many errors": "Degraded",
+	"finished, teardown failed": "Degraded", "finished, inconclusive": "Degraded",
+	"finished, a loss tolerated":                     "Degraded",
 	"finished, a loss tolerated, threshold exceeded": "Degraded",
 }
 
 // fluxHealths are the same for Flux, which does not know Suspended.
-var fluxHealths = map[string]string{"Progressing": "inProgress", "Suspended": "inProgress", "Healthy": "current", "Degraded": "failed"}
+var fluxHealths = map[string]string{
+	"Progressing": "inProgress", "Suspended": "inProgress", "Healthy": "current", "Degraded": "failed",
+}
 
 func healthOf(state string, phase v1alpha1.Phase) string {
 	if h := healths[state]; h != "" {
@@ -80,7 +87,8 @@ func TestActionsOfArgoCD(t *testing.T) {
 			"apiVersion": "h2surge.io/v1alpha1", "kind": "LoadTest", "metadata": map[string]any{
 				"name": "gate", "namespace": "perf", "uid": "1",
 				"labels": map[string]any{
-					"kueue.x-k8s.io/queue-name": "perf", "app.kubernetes.io/instance": "gates", "app.kubernetes.io/name": "gate", v1alpha1.LabelSchedule: "nightly",
+					"kueue.x-k8s.io/queue-name": "perf", "app.kubernetes.io/instance": "gates",
+					"app.kubernetes.io/name": "gate", v1alpha1.LabelSchedule: "nightly",
 				},
 				"annotations": map[string]any{"argocd.argoproj.io/tracking-id": "gates:h2surge.io/LoadTest:perf/gate"},
 			},
@@ -113,7 +121,8 @@ func TestActionsOfArgoCD(t *testing.T) {
 			created := got.(map[string]any)["1"].(map[string]any)
 			resource := created["resource"].(map[string]any)
 			meta := resource["metadata"].(map[string]any)
-			if diff := cmp.Diff(map[string]any{"lock": "core"}, resource["spec"]); diff != "" || created["operation"] != "create" || meta["namespace"] != "perf" {
+			if diff := cmp.Diff(map[string]any{"lock": "core"}, resource["spec"]); diff != "" ||
+				created["operation"] != "create" || meta["namespace"] != "perf" {
 				t.Errorf("run-again: %v", created)
 			}
 			labels := map[string]any{"kueue.x-k8s.io/queue-name": "perf", "app.kubernetes.io/name": "gate"}
@@ -143,7 +152,8 @@ func readFile(t *testing.T, name string) string {
 	return string(raw)
 }
 
-// runLua runs a script as Argo CD does: with the libraries that it opens for actions, and the object as global variable obj.
+// runLua runs a script as Argo CD does: with the libraries that it opens for actions, and the object as global variable
+// obj.
 func runLua(t *testing.T, script string, obj map[string]any) any {
 	t.Helper()
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
@@ -219,7 +229,8 @@ func fluxExprs(t *testing.T) fluxExpr {
 	if err := yaml.Unmarshal([]byte(readFile(t, "flux/kustomization.yaml")), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if e := doc.Spec.HealthCheckExprs; len(e) != 1 || e[0].APIVersion != v1alpha1.GroupVersion.String() || e[0].Kind != "LoadTest" {
+	if e := doc.Spec.HealthCheckExprs; len(e) != 1 || e[0].APIVersion != v1alpha1.GroupVersion.String() ||
+		e[0].Kind != "LoadTest" {
 		t.Fatalf("healthCheckExprs: %+v", e)
 	}
 	return doc.Spec.HealthCheckExprs[0]
@@ -238,7 +249,9 @@ func fluxHealth(t *testing.T, e fluxExpr, obj map[string]any) string {
 
 func evaluate(t *testing.T, expr string, obj map[string]any) bool {
 	t.Helper()
-	env, err := cel.NewEnv(cel.Variable("spec", cel.DynType), cel.Variable("status", cel.DynType), cel.Variable("metadata", cel.DynType))
+	env, err := cel.NewEnv(
+		cel.Variable("spec", cel.DynType), cel.Variable("status", cel.DynType), cel.Variable("metadata", cel.DynType),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
