@@ -54,11 +54,9 @@ func materialise(plan *rv.Plan, files []compile.File) (placed *rv.Plan, dir stri
 	if dir, err = os.MkdirTemp("", "h2surge-"); err != nil {
 		return nil, "", err
 	}
-	for _, f := range files {
-		if err = writeBelow(dir, f); err != nil {
-			remove(dir)
-			return nil, "", err
-		}
+	if err = writeBelow(dir, files); err != nil {
+		remove(dir)
+		return nil, "", err
 	}
 	if placed, err = moved(plan, dir); err != nil {
 		remove(dir)
@@ -69,13 +67,24 @@ func materialise(plan *rv.Plan, files []compile.File) (placed *rv.Plan, dir stri
 // remove removes the directory that materialise made, if it made one.
 func remove(dir string) { _ = os.RemoveAll(dir) } // what cannot be removed is readable by its owner only
 
-// writeBelow relies on compile, which lets no path lead out of the directory.
-func writeBelow(dir string, f compile.File) error {
-	name := filepath.Join(dir, filepath.FromSlash(f.Path))
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+// writeBelow writes files into a directory. Their paths have keys of ConfigMaps and Secrets, and none leads out of the
+// directory.
+func writeBelow(dir string, files []compile.File) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(name, f.Content, 0o600)
+	defer root.Close() //nolint:errcheck // files are closed one by one
+	for _, f := range files {
+		name := filepath.FromSlash(f.Path)
+		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if err := root.WriteFile(name, f.Content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // moved is a deep copy of a plan, which names in dir what is below compile.FilesDir and compile.SchemasDir in the

@@ -27,8 +27,9 @@ type schema struct {
 
 	Required   []string   `json:"required"`
 	Properties properties `json:"properties"`
-	// Values are the values of a map, which has no Properties.
+	// Values are the values of a map, which has no Properties. Keys are its keys; nil: all are allowed.
 	Values *schema `json:"additionalProperties"`
+	Keys   *schema `json:"-"` // no CRD has it
 	Items  *schema `json:"items"`
 	// Open objects may have fields that are not in Properties.
 	Open        bool     `json:"x-kubernetes-preserve-unknown-fields"`
@@ -63,11 +64,12 @@ func (p properties) names() (names []string) {
 	return names
 }
 
-// contentSchema returns that of a ConfigMap or a Secret.
+// contentSchema returns that of a ConfigMap or a Secret. Their keys become names of files, so they have the bounds of
+// the API server, which references to keys have, too.
 func contentSchema(kind string) *schema {
-	text := &schema{Type: "string"}
-	texts := &schema{Type: "object", Values: text}
-	base64 := &schema{Type: "object", Values: &schema{Type: "string", Format: "byte"}}
+	text, key := &schema{Type: "string"}, schemaOf("templates.bodyFrom.configMapKeyRef.key")
+	texts := &schema{Type: "object", Keys: key, Values: text}
+	base64 := &schema{Type: "object", Keys: key, Values: &schema{Type: "string", Format: "byte"}}
 	metadata, flag := loadTestSchema.Properties.field("metadata"), &schema{Type: "boolean"}
 	fields := properties{{"apiVersion", text}, {"binaryData", base64}, {"data", texts}, {"immutable", flag},
 		{"kind", text}, {"metadata", metadata}}

@@ -90,6 +90,11 @@ func (s *structure) object(at *field.Path, of *schema, object map[string]any) {
 		if field == nil && of.Values != nil {
 			path, field = at.Key(name), of.Values
 		}
+		if of.Keys != nil {
+			if problem := of.Keys.bounds(name); problem != "" {
+				s.fail(path, problem)
+			}
+		}
 		switch {
 		case field == nil && of.Open:
 		case field == nil:
