@@ -11,6 +11,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/runner/location"
 )
 
 type converter struct {
@@ -57,8 +58,21 @@ func (c *converter) address(urls []string) bool {
 	if strings.ContainsAny(u.Path, "{[") && !c.has("--globoff") {
 		c.Warn("URL", "{...} and [...] are sent as they are; curl would make several URLs of them")
 	}
+	if !c.has("--path-as-is") {
+		u.Path = withoutDots(u.Path)
+	}
 	c.url = u
 	return true
+}
+
+// withoutDots removes the dot segments of a path, which can have a query (RFC 3986 5.2.4).
+func withoutDots(path string) string {
+	// A complete reference takes nothing of a base. Its host does not matter here.
+	_, ref, err := location.AppendResolved(nil, nil, nil, nil, []byte("http://host"+path))
+	if err != nil { // SplitURL has escaped what a reference must not have
+		return path
+	}
+	return string(ref.Path)
 }
 
 func (c *converter) target() {
