@@ -101,10 +101,10 @@ func breakAt(w *runnerv1alpha1.Window) *runnerv1alpha1.RampBreak {
 	return &runnerv1alpha1.RampBreak{Stage: w.Stage, Asked: w.Asked, From: w.From, To: w.To}
 }
 
-// seenOn returns the window in which an observation failed first; nil: in none of these.
+// seenOn returns the window in which an observation failed first; nil: in none of these, or it passed.
 func seenOn(windows []runnerv1alpha1.Window, seen Observation) *runnerv1alpha1.RampBreak {
 	for i := range windows {
-		if w, at := &windows[i], seen.After.Milliseconds(); at > w.From && at <= w.To {
+		if w, at := &windows[i], seen.After.Milliseconds(); !seen.Passed && at > w.From && at <= w.To {
 			return breakAt(w)
 		}
 	}

@@ -84,7 +84,7 @@ func TestRamps(t *testing.T) {
 		"too few requests":                    {threshold: on(runnerv1alpha1.MetricResponseTime, "p99.9", "20ms"), slow: 6, failing: never, want: at(10, 1, 1, "30ms")},
 		"the longest time":                    {threshold: on(runnerv1alpha1.MetricResponseTime, "p100", "20ms"), slow: 6, failing: never, want: at(6, 5, 9, "30ms")},
 		"windows of three seconds":            {threshold: window(p99, 3*time.Second), seen: Observation{After: 7500 * time.Millisecond}, slow: never, failing: never, want: own},
-		"windows that passed":                 {threshold: window(p99, 3*time.Second), seen: Observation{Passed: true}, slow: 6, failing: never},
+		"windows that passed":                 {threshold: window(p99, 3*time.Second), seen: Observation{Passed: true, After: 7500 * time.Millisecond}, slow: 6, failing: never},
 		"windows of a step":                   {threshold: window(of(p99, runnerv1alpha1.Selector{Chain: "c"}), 3*time.Second), seen: Observation{After: 8 * time.Second}, slow: 6, failing: never, want: own},
 		"windows of another stage":            {threshold: window(p99, 3*time.Second), seen: Observation{After: time.Second}, slow: 6, failing: never},
 		"no response":                         {threshold: on(runnerv1alpha1.MetricResponseTime, "p100", "20ms"), slow: never, failing: 8, want: at(8, 3, 9, "> 1s")},
@@ -118,6 +118,29 @@ func TestRamps(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRampOfWindowsThatPassed: Live has a time also of a window that passed, and it is no break.
+func TestRampOfWindowsThatPassed(t *testing.T) {
+	r := climbs(99, 99)
+	r.plan.Thresholds = []runnerv1alpha1.Threshold{{Name: "errors", Metric: runnerv1alpha1.MetricErrorRate, Max: "1%", Window: 3 * time.Second}}
+	l, load := NewLive(&r.plan, 1), endingRun{rate: 100, timesOut: func(int, time.Duration) bool { return false }}
+	for after := time.Second; after <= 5*time.Second; after += time.Second {
+		s := load.snapshot(after)
+		s.Stages = append(s.Stages, s.Stages[0])
+		if err := l.Add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := l.Seen()
+	if o := seen["errors"]; !o.Passed || o.After != 3*time.Second {
+		t.Fatalf("%+v, want a window in the ramp that passed", o)
+	}
+	r.facts.Seen = seen
+	v, err := Judge(&r.plan, &r.report, r.facts)
+	if err != nil || v.Thresholds[0].Ramp != nil {
+		t.Errorf("%+v, %v; want no break", v.Thresholds[0].Ramp, err)
 	}
 }
 
