@@ -68,11 +68,15 @@ func valuesOf(v model.Value) (out []value, err error) {
 	case *model.Scalar:
 		out = []value{{"", float64(v.Value)}}
 	case model.Vector:
+		names := map[model.LabelValue]bool{}
 		for _, s := range v {
 			if s == nil || s.Histogram != nil {
 				return nil, errors.New("the result is a native histogram; use histogram_quantile")
 			}
-			out = append(out, value{labelOf(s.Metric), float64(s.Value)})
+			names[s.Metric[model.MetricNameLabel]] = true
+		}
+		for _, s := range v {
+			out = append(out, value{labelOf(s.Metric, len(names) > 1), float64(s.Value)})
 		}
 	default:
 		return nil, badQuery{fmt.Errorf("the result is a %s; allowed: a scalar or a vector", typeOf(v))}
@@ -90,11 +94,11 @@ func typeOf(v model.Value) string {
 	return v.Type().String()
 }
 
-// labelOf returns the labels of a series, sorted, without its name.
-func labelOf(m model.Metric) string {
+// labelOf returns the labels of a series, sorted. The name of its metric is one of them if named is true.
+func labelOf(m model.Metric, named bool) string {
 	var pairs []string
 	for name, v := range m {
-		if name != model.MetricNameLabel {
+		if named || name != model.MetricNameLabel {
 			pairs = append(pairs, string(name)+"="+string(v))
 		}
 	}

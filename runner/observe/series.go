@@ -2,6 +2,8 @@ package observe
 
 import (
 	"cmp"
+	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
@@ -137,9 +139,19 @@ func (r *record) samples() (out rv.ObservationSamples) {
 	out.Others, out.Gaps = r.others, slices.Clone(r.gaps)
 	for i := range r.series {
 		s := &r.series[i]
-		out.Series = append(out.Series, rv.SeriesSamples{Label: clean(s.label, maxLabel), Points: slices.Clone(s.points)})
+		out.Series = append(out.Series, rv.SeriesSamples{Label: labelInReport(s.label), Points: slices.Clone(s.points)})
 	}
 	return out
+}
+
+// labelInReport returns a label with at most maxLabel bytes and without control characters. A label that had to change
+// ends with its checksum, because two series of an observation must not have the same label.
+func labelInReport(label string) string {
+	if clean(label, maxLabel) == label {
+		return label
+	}
+	end := fmt.Sprintf(" #%08x", crc32.ChecksumIEEE([]byte(label)))
+	return clean(label, maxLabel-len(end)) + end
 }
 
 // clean returns a text of a server without control characters, with at most so many bytes.

@@ -83,6 +83,36 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestLabels: labels that differ remain different when they are cut, and those of two runners are the same.
+func TestLabels(t *testing.T) {
+	long := "id=/kubepods/" + strings.Repeat("x", rv.MaxSeriesLabel)
+	labels := []string{"pod=a", "pod=" + strings.Repeat("a", rv.MaxSeriesLabel-4), long + ",pod=a", long + ",pod=b", "pod=a\n", "pod=a\r"}
+	read := func(labels []string) (out []string) {
+		var r record
+		for _, l := range labels {
+			r.add(0, false, []value{{l, 1}})
+		}
+		for _, s := range r.samples().Series {
+			out = append(out, s.Label)
+		}
+		return out
+	}
+	got := read(labels)
+	if diff := cmp.Diff(labels[:2], got[:2]); diff != "" {
+		t.Errorf("labels that fit (-want +got):\n%s", diff)
+	}
+	seen := map[string]bool{}
+	for i, l := range got {
+		if seen[l] || len(l) > rv.MaxSeriesLabel || clean(l, rv.MaxSeriesLabel) != l || i >= 2 && l == labels[i] {
+			t.Errorf("%q becomes %q, of %d bytes, in %q", labels[i], l, len(l), got)
+		}
+		seen[l] = true
+	}
+	if other := read(labels[3:4]); other[0] != got[3] {
+		t.Errorf("another runner has %q, want %q", other[0], got[3])
+	}
+}
+
 func TestClean(t *testing.T) {
 	for text, want := range map[string]string{"a\nb\x00c": "a b c", "\xff": "?", strings.Repeat("é", 9): "éé..."} {
 		if got := clean(text, 8); got != want {
