@@ -11,6 +11,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/mock/documents"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // action is what a rule does to a collection.
@@ -198,7 +199,9 @@ func (e *Engine) replace(in *documents.Collection, c *Call) *problem {
 // patch takes a JSON patch when the content type says so, and a merge patch otherwise.
 func (e *Engine) patch(in *documents.Collection, c *Call, stored []byte) *problem {
 	apply := documents.Merge
-	if kind, _ := c.header("content-type", 0); strings.HasPrefix(string(kind), "application/json-patch+json") {
+	contentType, _ := c.header("content-type", 0)
+	kind, _, _ := bytes.Cut(contentType, []byte(";"))
+	if octet.EqualFold(octet.TrimBlanks(kind), "application/json-patch+json") {
 		apply = documents.Patch
 	}
 	change, ok := c.jsonBody()

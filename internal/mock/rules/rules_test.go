@@ -347,6 +347,8 @@ rules:
 		{"PATCH /c/n\n\n{\"w\":5}", "200\ncontent-type: application/json\n\n{\"v\":4,\"w\":5}"},
 		{"PATCH /c/n\ncontent-type: application/json-patch+json\n\n[{\"op\":\"remove\",\"path\":\"/v\"}]", "200\ncontent-type: application/json\n\n{\"w\":5}"},
 		{"PATCH /c/n\ncontent-type: application/json-patch+json\n\n[{\"op\":\"remove\",\"path\":\"/v\"}]", "409 does not fit"},
+		{"PATCH /c/n\ncontent-type: Application/JSON-Patch+JSON ; a=b\n\n[{\"op\":\"add\",\"path\":\"/v\",\"value\":6}]", "200\ncontent-type: application/json\n\n{\"v\":6,\"w\":5}"},
+		{"PATCH /c/n\ncontent-type: application/json-patch+jsonx\n\n{\"v\":null}", "200\ncontent-type: application/json\n\n{\"w\":5}"},
 		{"PATCH /c/n\n\n[", "400 INVALID_MSG_FORMAT"},
 		{"UPDATE /c/n\n\n[1]", "200\ncontent-type: application/json\n\n[1]"},
 		{"UPDATE /c/m\n\n[1]", "410 GONE"},
