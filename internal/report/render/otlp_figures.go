@@ -209,7 +209,10 @@ func (p *points) distribution(h *histogram.H) otlpPoint {
 	out := p.point()
 	out.Count = decimal(h.Count() + h.Unanswered())
 	sum, least, most := float64(h.Sum())/1e6, inSeconds(h.Min()), inSeconds(h.Max())
-	out.Sum, out.Min, out.Max = &sum, &least, &most
+	out.Sum, out.Max = &sum, &most
+	if h.Count() > 0 {
+		out.Min = &least
+	}
 	buckets, zeros := h.Exponential()
 	if n := h.Unanswered(); n > 0 {
 		buckets[aboveAll] += n

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/google/go-cmp/cmp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
@@ -94,25 +95,47 @@ func TestMeanWithoutResponses(t *testing.T) {
 }
 
 func TestUnansweredOTLP(t *testing.T) {
-	var b bytes.Buffer
-	if err := OTLP(&b, unansweredReport(t)); err != nil {
-		t.Fatal(err)
-	}
-	var out otlpRequestRead
-	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range out.ResourceMetrics[0].ScopeMetrics[0].Metrics {
-		if m.Name != "h2surge.response_time" {
-			continue
+	mixed := unansweredReport(t)
+	none := *mixed
+	h := histogram.New()
+	h.AddUnanswered(20, 5_000_000)
+	none.ResponseTime, none.Histograms = h.Times(), &runnerv1alpha1.ReportHistograms{ResponseTime: h.Encode()}
+	least := 0.01
+	for name, tt := range map[string]struct {
+		report *runnerv1alpha1.Report
+		count  string
+		min    *float64
+	}{
+		"some": {mixed, "100", &least},
+		"all":  {&none, "20", nil},
+	} {
+		var b bytes.Buffer
+		if err := OTLP(&b, tt.report); err != nil {
+			t.Fatal(err)
 		}
-		p := m.ExponentialHistogram.DataPoints[0]
-		if last := p.Positive.BucketCounts[len(p.Positive.BucketCounts)-1]; p.Count != "100" || last != "20" || p.Max != nil {
-			t.Errorf("count %s, above all bounds %s, maximum %v; want 100, 20 and none", p.Count, last, p.Max)
+		var out otlpRequestRead
+		if err := json.Unmarshal(b.Bytes(), &out); err != nil {
+			t.Fatal(err)
 		}
-		return
+		found := false
+		for _, m := range out.ResourceMetrics[0].ScopeMetrics[0].Metrics {
+			if m.Name != "h2surge.response_time" {
+				continue
+			}
+			found = true
+			p := m.ExponentialHistogram.DataPoints[0]
+			last := p.Positive.BucketCounts[len(p.Positive.BucketCounts)-1]
+			if p.Count != tt.count || last != "20" || p.Max != nil {
+				t.Errorf("%s: count %s, above all bounds %s, maximum %v; want %s, 20 and none", name, p.Count, last, p.Max, tt.count)
+			}
+			if diff := cmp.Diff(tt.min, p.Min); diff != "" {
+				t.Errorf("%s: minimum (-want +got):\n%s", name, diff)
+			}
+		}
+		if !found {
+			t.Errorf("%s: no response time", name)
+		}
 	}
-	t.Error("no response time")
 }
 
 // otlpRequestRead is what TestUnansweredOTLP reads.
@@ -124,7 +147,7 @@ type otlpRequestRead struct {
 				ExponentialHistogram struct {
 					DataPoints []struct {
 						Count    string
-						Max      *float64
+						Min, Max *float64
 						Positive struct{ BucketCounts []string }
 					}
 				}
