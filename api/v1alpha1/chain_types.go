@@ -343,7 +343,8 @@ type Retry struct {
 	MaxBackoff *Duration `json:"maxBackoff,omitempty"`
 	// retryAfter is what a retry does with the Retry-After header of the response that failed (RFC 9110 10.2.3): Follow or
 	// Ignore. With Follow the pause before the retry is the time that the header asks for if that is longer than the
-	// backoff. maxBackoff does not limit it. A time above 24h counts as 24h.
+	// backoff. maxBackoff does not limit it. A time above 24h counts as 24h. The header of a response with a status below
+	// 300 is ignored.
 	// Default: Follow.
 	// +optional
 	// +kubebuilder:default=Follow
