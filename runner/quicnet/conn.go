@@ -237,10 +237,13 @@ const laneBuffer = 2048
 // readResponse reads a stream to its end. It returns false if the connection has ended.
 func (c *Conn) readResponse(s *quic.Stream, r h3.Record, buf []byte) bool {
 	code, reset, ok := c.read(s, r, buf)
-	if reset {
+	switch {
+	case reset:
 		s.CancelWrite(quic.StreamErrorCode(protocol.H3RequestCancelled)) // perhaps a part of the request is not sent
 		r.Kind, r.Code, r.Data = h3.Reset, code, nil
 		c.put(&r)
+	case ok && s.Context().Err() == nil:
+		endEarly(s)
 	}
 	return ok
 }

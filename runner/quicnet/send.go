@@ -3,6 +3,7 @@ package quicnet
 import (
 	"bytes"
 	"errors"
+	"time"
 
 	"github.com/quic-go/quic-go"
 	"golang.org/x/net/http2"
@@ -77,7 +78,9 @@ func (c *Conn) request(s *quic.Stream, p []byte) {
 	c.writing += len(p)
 	c.mu.Unlock()
 	go func() {
-		_, err := s.Write(p)
+		// With a limiter, Write returns after the last octet is sent, so that endEarly sees the stream open until then.
+		// Without one, Write may leave a packet behind that flow control does not permit yet.
+		_, err := s.WriteWithLimit(p, func(permitted int) int { return permitted })
 		if err == nil {
 			_ = s.Close()
 		}
@@ -87,6 +90,22 @@ func (c *Conn) request(s *quic.Stream, p []byte) {
 		c.mu.Unlock()
 		notify()
 	}()
+}
+
+// answeredGrace is how long a server has to take a request that it has answered, or to send STOP_SENDING.
+const answeredGrace = 5 * time.Millisecond
+
+// endEarly ends a request whose response is complete and that waits for flow control (RFC 9114 4.1). If the server
+// neither takes the rest in time nor sends STOP_SENDING, endEarly resets the stream. Otherwise the connection would
+// lose the stream for good, and what waits would keep other requests from being sent.
+func endEarly(s *quic.Stream) {
+	grace := time.NewTimer(answeredGrace)
+	defer grace.Stop()
+	select {
+	case <-s.Context().Done(): // the request is sent, or the stream has ended
+	case <-grace.C:
+		s.CancelWrite(quic.StreamErrorCode(protocol.H3RequestCancelled))
+	}
 }
 
 // sendControl sends octets on the control stream, which it opens first. A peer without a stream for it breaks the
