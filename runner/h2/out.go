@@ -10,7 +10,8 @@ const sendAhead = 256 << 10
 // socket takes octets from the front.
 type outBuffer struct {
 	protocol.Out
-	control int // acknowledgements queued since the buffer was last empty
+	control int // acknowledgements queued in this turn
+	turn    int // octets that the socket takes until the next turn
 }
 
 func (o *outBuffer) pending() []byte { return o.Buf[o.Sent:] }
@@ -25,19 +26,22 @@ func (o *outBuffer) full() bool { return o.spare() <= -sendAhead }
 
 // wrote removes n octets from the front, which the socket has taken.
 func (o *outBuffer) wrote(n int) {
-	if o.Took(n) {
-		o.control = 0
-	} else {
+	if !o.Took(n) {
 		o.Compact()
+	}
+	if o.turn -= n; o.turn <= 0 {
+		o.control, o.turn = 0, len(o.pending())
 	}
 }
 
-// maxControl bounds the acknowledgements queued for a peer that sends PING or
-// SETTINGS frames and does not read (CVE-2019-9512, CVE-2019-9515).
+// maxControl bounds the acknowledgements queued in a turn, for a peer that sends PING
+// or SETTINGS frames and does not read (CVE-2019-9512, CVE-2019-9515). A turn lasts
+// until the socket has taken what was in the buffer at its begin. So at most twice
+// this number wait, and an upload that never lets the buffer be empty has turns, too.
 const maxControl = 1000
 
 // acknowledge counts an acknowledgement that is about to be queued, and returns
-// false when the queue has more than maxControl.
+// false when the turn has more than maxControl.
 func (o *outBuffer) acknowledge() bool {
 	o.control++
 	return o.control <= maxControl
