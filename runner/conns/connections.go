@@ -111,15 +111,21 @@ func (cs *Connections) Open(target int32, n, first int, awaited bool) {
 	}
 }
 
-// Resize opens or removes connections to a target until n are left. New ones are numbered from first.
+// Resize lets the connections to a target be n, numbered from first. It removes the others and opens those that are
+// missing.
 func (cs *Connections) Resize(target int32, n, first int, awaited bool) {
-	have := cs.To(target).places()
-	if more := n - len(have); more > 0 {
-		cs.Open(target, more, first+len(have), awaited)
-		return
+	have := make([]bool, n)
+	for _, c := range cs.To(target).places() {
+		if i := int(c.number) - first; i >= 0 && i < n {
+			have[i] = true
+		} else {
+			cs.remove(c)
+		}
 	}
-	for _, c := range have[n:] {
-		cs.remove(c)
+	for i := range n {
+		if !have[i] {
+			cs.Open(target, 1, first+i, awaited)
+		}
 	}
 }
 

@@ -20,7 +20,8 @@ type storm struct {
 	*bench
 	t      *testing.T
 	random *rand.Rand
-	places int
+	// places is how many connections there must be, numbered from first.
+	places, first int
 	// requests are those without an outcome. opened counts all.
 	requests []stormRequest
 	opened   uint32
@@ -33,8 +34,8 @@ type stormRequest struct {
 	stream uint32
 }
 
-// TestRandomLifecycles drives connections through random events; see bench.wrong for what must hold after each turn. All
-// transitions of the table happen. FuzzLifecycles is the long form.
+// TestRandomLifecycles drives connections through random events; see bench.wrong for what must hold after each turn.
+// All transitions of the table happen. FuzzLifecycles is the long form.
 func TestRandomLifecycles(t *testing.T) {
 	visited := map[string]int{}
 	for seed := range uint64(400) {
@@ -103,8 +104,10 @@ func (s *storm) target(t *rv.Target) {
 	t.Endpoints = t.Endpoints[:1+s.random.IntN(3)]
 	t.HTTP2.PingInterval = time.Duration(s.random.IntN(2)) * 60 * time.Millisecond
 	t.Connecting = rv.Connecting{
-		OnDemand: s.one(3), NoFailover: s.one(4), FailbackInterval: 300 * time.Millisecond, MaxRequests: int64([]int{0, 0, 1, 5}[s.random.IntN(4)]),
-		MaxAge: time.Duration(s.random.IntN(2)) * 70 * time.Millisecond, InactivityTimeout: time.Duration(s.random.IntN(2)) * 50 * time.Millisecond,
+		OnDemand: s.one(3), NoFailover: s.one(4), FailbackInterval: 300 * time.Millisecond,
+		MaxRequests:       int64([]int{0, 0, 1, 5}[s.random.IntN(4)]),
+		MaxAge:            time.Duration(s.random.IntN(2)) * 70 * time.Millisecond,
+		InactivityTimeout: time.Duration(s.random.IntN(2)) * 50 * time.Millisecond,
 	}
 	if s.one(3) {
 		t.Connecting.RampCount, t.Connecting.RampPeriod = 1, 20*time.Millisecond
@@ -118,8 +121,8 @@ func (s *storm) strike() {
 		s.dialSome()
 	}
 	if s.one(20) {
-		s.places = 1 + s.random.IntN(4)
-		s.cs.Resize(0, s.places, 0, s.one(2))
+		s.places, s.first = 1+s.random.IntN(4), s.random.IntN(3)
+		s.cs.Resize(0, s.places, s.first, s.one(2))
 	}
 	for range s.random.IntN(3) {
 		s.strikePeer()
@@ -254,8 +257,12 @@ func (s *storm) send() {
 func (s *storm) check() {
 	s.t.Helper()
 	s.bench.check(s.t, s.sockets())
-	if n := len(s.cs.pools[0].places()); n != s.places {
-		s.t.Errorf("%d places, want %d", n, s.places)
+	want := make([]int32, s.places)
+	for i := range want {
+		want[i] = int32(s.first + i)
+	}
+	if got := s.numbers(); !slices.Equal(got, want) {
+		s.t.Errorf("connections %d, want %d", got, want)
 	}
 	inFlight := 0
 	for _, c := range s.cs.all {
