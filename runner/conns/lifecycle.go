@@ -79,7 +79,7 @@ const (
 	// be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
 	becomeOpen
 	drain   // close the connection if nothing is in flight; else another one may take its place
-	replace // give the place to a new connection, which connects at once
+	replace // give the place to a new connection, which connects at once or on demand
 	// connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
 	connectAgain
 	release // give up the place; free the record

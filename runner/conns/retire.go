@@ -80,7 +80,7 @@ func (l *lifecycle) drain(c *Conn) {
 	}
 }
 
-// replace gives the place of a draining connection to a new one.
+// replace gives the place of a draining connection to a new one, which connects at once, or on demand.
 func (l *lifecycle) replace(c *Conn) {
 	n := l.add(c.pool, c.number, place, l.now)
 	n.shift, n.failures, n.wasOpen = c.nextShift(), c.failures, c.wasOpen
@@ -88,8 +88,18 @@ func (l *lifecycle) replace(c *Conn) {
 		l.arm(n, failbackTimer, max(1, time.Duration(n.failbackAt-l.now)))
 	}
 	c.role = surplus
-	l.handle(n, wanted)
+	if !l.onDemand(c.pool) {
+		l.handle(n, wanted)
+		return
+	}
+	c.pool.addIdle(n)
+	if l.cfg.Demand.Waiting(c.pool.target) > 0 {
+		l.cfg.SkipWait() // the next turn connects it
+	}
 }
+
+// onDemand returns true if connections are opened only for requests that wait.
+func (l *lifecycle) onDemand(p *Pool) bool { return l.cfg.Demand.Over() || p.Plan.Connecting.OnDemand }
 
 // nextShift returns the shift of what follows in the place of a connection that has not failed. With PerInstance, the
 // next chain instance begins with the first endpoint.
@@ -122,7 +132,7 @@ const reopenAfter = 20 * time.Millisecond
 // something to send.
 func (l *lifecycle) connectAgain(c *Conn) {
 	c.shift = c.nextShift()
-	onDemand := l.cfg.Demand.Over() || c.pool.Plan.Connecting.OnDemand
+	onDemand := l.onDemand(c.pool)
 	if c.opened > 0 && !onDemand {
 		l.handle(c, wanted)
 		return

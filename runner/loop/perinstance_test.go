@@ -14,8 +14,8 @@ import (
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
-// TestPerInstance: each chain instance has a connection that carries its requests and no others, and that closes when it
-// ends.
+// TestPerInstance: each chain instance has a connection that carries its requests and no others, and that closes when
+// it ends.
 func TestPerInstance(t *testing.T) {
 	together := func(s *rv.Step) { s.Group = 1 }
 	for name, plan := range map[string]func() *rv.Plan{
@@ -65,6 +65,18 @@ func TestPerInstanceAfterLoss(t *testing.T) {
 	}
 }
 
+// TestPerInstanceOfMaxRequests: a connection that may carry the requests of one instance has no successor before
+// another instance needs one.
+func TestPerInstanceOfMaxRequests(t *testing.T) {
+	p := steps(perSecond(2, time.Second), step("a"), step("b"))
+	p.Targets[0].Connections = 1
+	p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true, MaxRequests: 2}
+	b := newBench(t, p, ok(time.Millisecond))
+	if got := b.run(); got.Done != 2 || b.w.rec.Connects != 1 {
+		t.Errorf("%d requests are done, %d connects; want 2 and 1", got.Done, b.w.rec.Connects)
+	}
+}
+
 // TestPerInstanceCountsGivenBack: a request that GOAWAY gives back counts as in flight after each turn, both while it
 // waits for the end of the connection of its instance and while it waits for another connection, with other requests.
 func TestPerInstanceCountsGivenBack(t *testing.T) {
@@ -101,15 +113,17 @@ func TestPerInstanceCountsGivenBack(t *testing.T) {
 // the place of one that drains.
 func TestPerInstanceFailsOver(t *testing.T) {
 	for _, tt := range []struct {
-		protocol    rv.Protocol
-		goaway      bool // during the last request of an instance
-		connections int
-	}{{rv.ProtocolH2C, false, 3}, {rv.ProtocolHTTP1, false, 3}, {rv.ProtocolH2C, true, 4}} {
+		protocol rv.Protocol
+		goaway   bool // during the last request of an instance
+	}{{rv.ProtocolH2C, false}, {rv.ProtocolHTTP1, false}, {rv.ProtocolH2C, true}} {
 		for _, direct := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/goaway=%v/direct=%v", tt.protocol, tt.goaway, direct), func(t *testing.T) {
-				p := group(rv.Rate{Name: "r", Count: 1, Period: 10 * time.Second, ChainsPerSecond: true, Duration: 30 * time.Second})
+				p := group(rv.Rate{
+					Name: "r", Count: 1, Period: 10 * time.Second, ChainsPerSecond: true, Duration: 30 * time.Second,
+				})
 				p.Drain = 8 * time.Second
-				p.Chains[0].Steps = []rv.Step{step("a"), step("b", func(s *rv.Step) { s.Think = &rv.Think{Fixed: 8 * time.Second} })}
+				late := func(s *rv.Step) { s.Think = &rv.Think{Fixed: 8 * time.Second} }
+				p.Chains[0].Steps = []rv.Step{step("a"), step("b", late)}
 				p.Targets[0].Connections, p.Targets[0].Protocol = 1, tt.protocol
 				p.Targets[0].Connecting = rv.Connecting{OnDemand: true, PerInstance: true}
 				var b *bench
@@ -132,8 +146,8 @@ func TestPerInstanceFailsOver(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if len(b.conns) != tt.connections {
-					t.Errorf("%d connections, want %d", len(b.conns), tt.connections)
+				if len(b.conns) != 3 {
+					t.Errorf("%d connections, want 3", len(b.conns))
 				}
 			})
 		}
