@@ -44,12 +44,17 @@ func (q *bodyQueue) put(id uint32, p []byte, stable bool) uint32 {
 	return uint32(i + 1)
 }
 
-// extend appends octets to a body that was copied.
+// extend appends octets to a body that was copied. It first moves the rest of the
+// body to the front when more than half was sent. Otherwise the copy of a body that
+// never ends would grow.
 func (q *bodyQueue) extend(ref uint32, p []byte) {
 	b := &q.items[ref-1]
-	at := len(b.kept) - len(b.data)
+	sent := len(b.kept) - len(b.data)
+	if sent > len(b.data) {
+		b.kept, sent = b.kept[:copy(b.kept, b.data)], 0
+	}
 	b.kept = append(b.kept, p...)
-	b.data = b.kept[at:]
+	b.data = b.kept[sent:]
 }
 
 // free drops a body. Its entry stays in the queue, where pump skips it, unless
