@@ -6,7 +6,6 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,9 +48,8 @@ func TestConnectReaches(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = peer.Close()
-			events := make([]Event, 1)
-			if k, _, err := n.Wait(events, 10*time.Second); k != 1 || err != nil || events[0].Data != 7 {
-				t.Fatalf("Wait = %d, %v, %+v", k, err, events)
+			if events := awaitEvents(t, n); len(events) != 1 || events[0].Data != 7 {
+				t.Fatalf("events %+v, want one of 7", events)
 			}
 			b := make([]byte, 16)
 			if k, st := n.Read(fd, b); string(b[:k]) != "hello" || st != OK {
@@ -68,7 +66,8 @@ func TestConnectLeavesToTheDialer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	for _, address := range []string{"localhost:80", "[fe80::1%lo]:80", "unix:@abstract", "unix:/" + string(make([]byte, 108))} {
+	long := "unix:/" + string(make([]byte, 108))
+	for _, address := range []string{"localhost:80", "[fe80::1%lo]:80", "unix:@abstract", long} {
 		if _, ok, err := n.Connect(address, true); ok || err != nil {
 			t.Errorf("Connect(%q) = %v, %v; want the dialer", address, ok, err)
 		}
@@ -82,7 +81,8 @@ func TestConnectRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	closed, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0) // bound and not listening, so that no other gets its port
+	// The socket is bound and not listening, so that no other gets its port.
+	closed, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +103,7 @@ func TestConnectRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if k, _, err := n.Wait(make([]Event, 1), 10*time.Second); k != 1 || err != nil {
-		t.Fatalf("Wait = %d, %v", k, err)
-	}
+	awaitEvents(t, n)
 	out := pending("0123456789")
 	if _, st, _ := s.Write(&out); st != Closed {
 		t.Errorf("Write = %v, want Closed", st)
