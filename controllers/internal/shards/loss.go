@@ -83,8 +83,8 @@ func (s *runner) early(d *Desired) string {
 func (s *runner) apartFor(d *Desired, now time.Time) time.Duration {
 	silence := now.Sub(s.lastSeen)
 	switch {
-	case s.pod.Name == "" || s.pod.Gone, d.Record.Stop != nil, d.Retention > 0 && silence > d.Retention &&
-		now.After(d.Record.LoadEnd(d.Plan)):
+	case s.pod.Name == "" || s.pod.Gone, d.Record.Stop != nil,
+		d.Retention > 0 && silence > d.Retention && d.loadEnded(now):
 		return silence
 	case s.apart.IsZero():
 		return 0
@@ -98,6 +98,12 @@ func (s *runner) why() string {
 		return "the pod was deleted"
 	}
 	return cmp.Or(s.trouble, "no details")
+}
+
+// loadEnded returns whether the load has ended. If its end is not known, the runners may still send.
+func (d *Desired) loadEnded(now time.Time) bool {
+	end := d.Record.LoadEnd(d.Plan)
+	return !end.IsZero() && now.After(end)
 }
 
 // maySend says what a runner without a lease can do while it does not answer.
