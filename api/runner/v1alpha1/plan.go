@@ -49,8 +49,8 @@ type Plan struct {
 	Drain time.Duration `json:"drain"`
 	// GracefulStop is how long chain instances that run at the end of the load may send their remaining steps.
 	GracefulStop time.Duration `json:"gracefulStop,omitempty"`
-	// Deadline is the maximum duration of the run, counted from the start. A runner stops at the deadline, also if
-	// the operator cannot reach it. Zero: no deadline.
+	// Deadline is the maximum duration of the run, counted from the start, without the time in which the load is
+	// suspended. A runner stops at the deadline, also if the operator cannot reach it. Zero: no deadline.
 	Deadline time.Duration `json:"deadline,omitempty"`
 	// LeaseDuration is how long a runner sends requests after the operator last renewed its lease. Zero: runners have no
 	// lease. See Lease.

@@ -18,6 +18,10 @@ func TestNoAnswerBeforeTheEnd(t *testing.T) {
 			plan.Rates[0].Duration, plan.Rates[0].Requests = 0, 7_200_000
 			f.desired.Plan = &plan
 		},
+		"suspended": func(f *fleet) {
+			f.plan.Rates[0].Duration, f.plan.Deadline = 5*time.Minute, 6*time.Minute
+			f.stored.Live = record.Live{Generation: 2, Rates: record.RatesOf(f.plan.Rates), Suspended: true}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 2, func(t *testing.T, f *fleet) {

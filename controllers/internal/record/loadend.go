@@ -7,8 +7,8 @@ import (
 )
 
 // LoadEnd returns when the runners of a plan have had their last response, if they get no more orders; zero: that is
-// not known, because the load has not begun, a stage ends by requests, the operator ends the probes of a search, or the
-// load is suspended.
+// not known, because the load has not begun or is suspended, or because the plan has no deadline, and a stage ends by
+// requests or the operator ends the probes of a search.
 func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
 	if end, known := r.LastDue(p); known {
 		return r.Start.Time.Add(end + p.GracefulStop + p.Drain)
@@ -17,19 +17,21 @@ func (r *Record) LoadEnd(p *runnerv1alpha1.Plan) time.Time {
 }
 
 // LastDue returns for how long after the start runners of a plan send, if they get no more orders; false: as LoadEnd.
-// The start that the runners know is later than Start.Time, by seconds if a successor chose it.
+// Runners count the time of a suspension neither for a stage nor for the deadline. The start that they know is later
+// than Start.Time, by seconds if a successor chose it.
 func (r *Record) LastDue(p *runnerv1alpha1.Plan) (end time.Duration, known bool) {
 	if r.Start == nil {
 		return 0, false
 	}
 	end, known = p.Length()
-	if known = known && p.Search == nil; known {
-		end, known = r.withPauses(end)
-	}
+	known = known && p.Search == nil
 	if deadline := p.Deadline; deadline > 0 && (!known || deadline < end) {
 		end, known = deadline, true
 	}
-	return end, known
+	if !known {
+		return 0, false
+	}
+	return r.withPauses(end)
 }
 
 // withPauses adds the times in which the load was suspended; false: it is suspended.
