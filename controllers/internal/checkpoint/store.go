@@ -88,9 +88,10 @@ func NewStore(reader client.Reader, c client.Client) *Store {
 // object.
 const attempts = 3
 
-// Put stores a snapshot. It leaves the stored one if that is final, has a sequence number that is not below the new
-// one, or is of another process: the counts of a new process start at zero. received is when the operator received the
-// snapshot. After DeleteAll it stores nothing.
+// Put stores a snapshot. It leaves the stored one if that is final, has a higher sequence number, or is of another
+// process: the counts of a new process start at zero. It also leaves one with the same sequence number, unless the new
+// one is final or lacks fewer parts. received is when the operator received the snapshot. After DeleteAll it stores
+// nothing.
 func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
 	if !s.begin() {
 		return nil
@@ -145,9 +146,11 @@ func (s *Store) put(ctx context.Context, key Key, e Encoded, final bool, receive
 	return nil
 }
 
-// replaces returns true if n has later counts of the same process than o, or makes them final.
+// replaces returns true if n has later counts of the same process than o, makes them final, or lacks fewer of their
+// parts.
 func replaces(n, o *statev1alpha1.Checkpoint) bool {
-	return !o.Final && n.Boot == o.Boot && (n.Sequence > o.Sequence || n.Sequence == o.Sequence && n.Final)
+	return !o.Final && n.Boot == o.Boot && (n.Sequence > o.Sequence ||
+		n.Sequence == o.Sequence && (n.Final || len(n.Dropped) < len(o.Dropped)))
 }
 
 // known returns the stored object without its content; nil: it does not exist. It asks the API server only once for
@@ -240,7 +243,7 @@ func (s *Store) remember(key Key, o *statev1alpha1.LoadTestCheckpoint) {
 	small := &statev1alpha1.LoadTestCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{UID: o.UID, ResourceVersion: o.ResourceVersion},
 		Checkpoint: statev1alpha1.Checkpoint{Boot: o.Checkpoint.Boot, Sequence: o.Checkpoint.Sequence,
-			Final: o.Checkpoint.Final},
+			Final: o.Checkpoint.Final, Dropped: o.Checkpoint.Dropped},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
