@@ -18,10 +18,10 @@ type probing struct {
 	changes *changes
 	// stored are the probes of the record.
 	stored record.Search
-	// before are the snapshots of the members while they waited for a probe; nil: this process did not see them wait.
-	before []runnerv1alpha1.Snapshot
-	// number is the number of that probe, from 0.
-	number int
+	// before are the snapshots of the members while they waited for a probe, with the change of this revision as the
+	// newest one; zero: this process did not see them wait. Each change can have other members, and one begins the probe.
+	before   []runnerv1alpha1.Snapshot
+	revision int64
 	// ended is what the current probe showed, until it is stored; nil: it has not ended.
 	ended *Probe
 }
@@ -39,11 +39,14 @@ func (p *probing) look(all runners) (ended bool, err error) {
 		p.ended = &Probe{Number: number}
 		p.ended.ProbeResult, err = p.judge(now)
 		return true, err
-	case !p.runs(all) && (p.before == nil || p.number != number) && search.Waits(p.plan, number, now):
-		p.before, p.number = now, number
+	case !p.runs(all) && !p.waited() && search.Waits(p.plan, number, now):
+		p.before, p.revision = now, p.changes.newest().Revision
 	}
 	return false, nil
 }
+
+// waited returns whether before has the snapshots of the present members.
+func (p *probing) waited() bool { return p.revision == p.changes.newest().Revision }
 
 // runs returns whether a probe began and its end is not stored. A runner with slots of it shows that it began, too.
 func (p *probing) runs(all runners) bool {
@@ -56,7 +59,7 @@ func (p *probing) runs(all runners) bool {
 
 // next returns the change that begins the next probe; nil: none must begin now.
 func (p *probing) next(all runners) *runnerv1alpha1.Update {
-	if p.plan.Search == nil || p.before == nil || p.runs(all) || p.number != len(p.stored.Probes) {
+	if p.plan.Search == nil || p.runs(all) || !p.waited() {
 		return nil
 	}
 	next := *p.changes.newest()
@@ -88,7 +91,7 @@ func (p *probing) judge(now []runnerv1alpha1.Snapshot) (runnerv1alpha1.ProbeResu
 
 // invalid returns why the figures of the current probe cannot be used; empty: they can.
 func (p *probing) invalid(now []runnerv1alpha1.Snapshot) string {
-	if p.stored.Begun == 0 || p.before == nil || p.number != len(p.stored.Probes) {
+	if p.stored.Begun == 0 || p.revision != p.stored.Begun-1 {
 		return "another operator began the probe"
 	}
 	for i := range p.before {
