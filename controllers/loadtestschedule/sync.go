@@ -167,7 +167,7 @@ func (r *reconciler) makeWay(ctx context.Context, s *scope) (wait bool, err erro
 	if s.schedule.Spec.ConcurrencyPolicy == v1alpha1.ConcurrencyReplace {
 		doing = "to be deleted"
 		for _, lt := range s.active {
-			if err := r.delete(ctx, lt, metav1.DeletePropagationForeground); err != nil {
+			if err := r.delete(ctx, s, lt, metav1.DeletePropagationForeground); err != nil {
 				return true, err
 			}
 		}
@@ -187,7 +187,7 @@ func (r *reconciler) deleteHistory(ctx context.Context, s *scope) error {
 		if left[outcome]--; left[outcome] >= 0 || r.pending(lt) {
 			continue
 		}
-		if err := r.delete(ctx, lt, metav1.DeletePropagationBackground); err != nil {
+		if err := r.delete(ctx, s, lt, metav1.DeletePropagationBackground); err != nil {
 			return err
 		}
 	}
@@ -211,12 +211,19 @@ func outcomeOf(lt *v1alpha1.LoadTest) string {
 	return string(runnerv1alpha1.OutcomeError)
 }
 
-func (r *reconciler) delete(ctx context.Context, lt *v1alpha1.LoadTest, how metav1.DeletionPropagation) error {
+// delete deletes a LoadTest. If it has changed since the cache read it, the next pass decides: it may have finished,
+// and the status must have its verdict first.
+func (r *reconciler) delete(ctx context.Context, s *scope, lt *v1alpha1.LoadTest,
+	how metav1.DeletionPropagation) error {
 	if lt.DeletionTimestamp != nil {
 		return nil
 	}
-	err := r.client.Delete(ctx, lt, client.PropagationPolicy(how), client.Preconditions{UID: &lt.UID})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	err := r.client.Delete(ctx, lt, client.PropagationPolicy(how),
+		client.Preconditions{UID: &lt.UID, ResourceVersion: &lt.ResourceVersion})
+	switch {
+	case apierrors.IsConflict(err):
+		s.at(s.now.Add(staleInterval))
+	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("deleting LoadTest %s: %w", lt.Name, err)
 	}
 	return nil
