@@ -320,6 +320,7 @@ func TestMistakes(t *testing.T) {
 		{"run", "-u", "5", url},
 		{"run", "--vus", "5", url},
 		{"lint", "-R", "loadtest.yaml"},
+		{"run", "--timeout", "0", url},
 		{"run", "-D", "1d", url},
 		{"run", "-D", "10sec", url},
 	} {

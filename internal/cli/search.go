@@ -78,7 +78,7 @@ func (s *searchFlags) rows() []*formFlag {
 		SettleDuration: &v1alpha1.Duration{Duration: 2 * time.Second},
 	}
 	return []*formFlag{
-		{"p99", "", "spec.thresholds[0].max", into(&s.p99, limit),
+		{"p99", "", "spec.thresholds[0].max", into(&s.p99, duration),
 			"largest 99th percentile of response times: a `time` such as 20ms"},
 		{"max-error-rate", "", "spec.thresholds[1].max", into(&s.errorRate, text),
 			"largest `share` of requests that fail, such as 0.1% (default 1%)"},
@@ -120,6 +120,8 @@ func (s *searchFlags) check(given []string) (wrong []string) {
 		// compile would take 0 for "not given"
 		case name == "start" && s.Start < 1, name == "min" && s.Min < 1, name == "max" && s.Max < 1:
 			wrong = append(wrong, "--"+name+": must be at least 1")
+		case name == "p99" && s.p99.Duration == 0: // no load would hold
+			wrong = append(wrong, "--p99: must be greater than 0")
 		}
 	}
 	return wrong

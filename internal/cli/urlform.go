@@ -87,7 +87,7 @@ func (u *urlForm) rows() []*formFlag {
 			"`spacing` of the requests of --rps: Even, Poisson or Burst (default Even)"},
 		{"burst-size", "", "rate.burstSize", into(&u.burstSize, whole),
 			"`number` of requests in each burst of --arrivals Burst"},
-		{"timeout", "", "request.timeout", into(&u.timeout, limit), "`time` that a request may take (default 5s)"},
+		{"timeout", "", "request.timeout", into(&u.timeout, duration), "`time` that a request may take (default 5s)"},
 		{"request", "X", "", into(&u.method, text), "`method` of the requests (default GET, and POST with -d)"},
 		{"header", "H", "", u.addHeader, "header `field` to send, as 'name: value'; may be repeated"},
 		{"data", "d", "", u.addData, "body to send: `DATA`, or @FILE for the content of a file; no content-type is added; values of several -d are joined by &"},
