@@ -102,6 +102,14 @@ func (c *connectionFlags) check(streams int32) (wrong mistakes) {
 	return wrong
 }
 
+// local returns warnings about files that only this machine has.
+func (c *connectionFlags) local() (out mistakes) {
+	const path = "is a path on the machine of the runner: in a cluster, use "
+	out.add(c.ca.File != "", "--cacert: "+path+"configMapKeyRef")
+	out.add(c.files.Certificate != "", "--cert: "+path+"secretRef")
+	return out
+}
+
 // apply writes the flags into the target, whose URL and streams are set. pipelined says that
 // requests may be sent before the responses to earlier ones.
 func (c *connectionFlags) apply(t *v1alpha1.Target, pipelined bool) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -110,10 +111,28 @@ func (c *curlFlags) bodyFlag() string {
 
 // secrets returns warnings about flags whose values a manifest must not have.
 func (c *curlFlags) secrets() (out []string) {
-	for _, f := range []struct{ flag, instead string }{{"user", "auth.basic"}, {"oauth2-bearer", "auth.bearer"}} {
-		if c.own.Changed(f.flag) {
-			out = append(out, command.Typed(c.own.Lookup(f.flag))+
-				": the manifest contains the value, which every reader of the manifest can see; use "+f.instead+" of the target")
+	for _, f := range c.set {
+		name, value, _ := cutHeader(f.Value)
+		sets := func(names ...string) bool { // "cookie:" removes the field
+			return f.Name == "--header" && value != "" && slices.Contains(names, strings.ToLower(strings.TrimSpace(name)))
+		}
+		instead := ""
+		switch {
+		case f.Name == "--user":
+			instead = "auth.basic of the target"
+		case f.Name == "--oauth2-bearer":
+			instead = "auth.bearer of the target"
+		case sets("authorization", "proxy-authorization"):
+			instead = "valueFrom, or auth of the target"
+		case sets("cookie"), f.Name == "--cookie" && strings.Contains(f.Value, "="):
+			instead = "valueFrom if it is secret"
+		default:
+			continue
+		}
+		warning := c.typed(f.Name + ": the manifest contains the value, which every reader of the manifest can see; use " +
+			instead)
+		if !slices.Contains(out, warning) {
+			out = append(out, warning)
 		}
 	}
 	return out

@@ -47,11 +47,30 @@ func TestCurlFlags(t *testing.T) {
 	}
 }
 
-// TestSecretsOfFlags: --dry-run warns of a manifest with a password.
+// TestSecretsOfFlags: --dry-run warns of a manifest with a secret or with files of this machine.
 func TestSecretsOfFlags(t *testing.T) {
-	for flag, want := range map[string]string{"-u": "warning: -u: the manifest contains the value, ", "--oauth2-bearer": "warning: --oauth2-bearer: the manifest contains the value, "} {
-		if got := h2surge(t, nil, nil, "run", "--dry-run", flag, "a:b", "http://a.example"); got.code != 0 || !strings.HasPrefix(got.errors, want) {
-			t.Errorf("%s: exit code %d: %s", flag, got.code, got.errors)
+	const contains = ": the manifest contains the value, which every reader of the manifest can see; use "
+	ca := file(t, "ca.pem", "")
+	for _, tc := range []struct {
+		flags []string
+		want  []string
+	}{
+		{[]string{"-u", "a:b"}, []string{"-u" + contains + "auth.basic of the target"}},
+		{[]string{"--oauth2-bearer", "a"}, []string{"--oauth2-bearer" + contains + "auth.bearer of the target"}},
+		{[]string{"-H", "authorization: Bearer s"}, []string{"-H" + contains + "valueFrom, or auth of the target"}},
+		{[]string{"-H", "Proxy-Authorization:s", "-H", "authorization: s"}, []string{"-H" + contains + "valueFrom, or auth of the target"}},
+		{[]string{"-H", "Cookie: a=s"}, []string{"-H" + contains + "valueFrom if it is secret"}},
+		{[]string{"-b", "session=s", "-b", "c=d"}, []string{"-b" + contains + "valueFrom if it is secret"}},
+		{[]string{"-H", "authorization:", "-H", "cookie;", "-H", "x: authorization: s", "-b", "jar.txt"}, []string{"-b: a file of cookies is left out; write 'name=value'"}},
+		{[]string{"--cacert", ca, "--cert", ca}, []string{
+			"--cacert: is a path on the machine of the runner: in a cluster, use configMapKeyRef",
+			"--cert: is a path on the machine of the runner: in a cluster, use secretRef",
+		}},
+	} {
+		got := h2surge(t, nil, nil, append(append([]string{"run", "--dry-run"}, tc.flags...), "https://a.example")...)
+		want := "warning: " + strings.Join(tc.want, "\nwarning: ") + "\n"
+		if diff := cmp.Diff(want, got.errors); got.code != 0 || diff != "" {
+			t.Errorf("%v: exit code %d (-want +got):\n%s", tc.flags, got.code, diff)
 		}
 	}
 }

@@ -170,6 +170,8 @@ func (u *urlForm) setBy(field string) string {
 		return map[bool]string{true: "--key", false: "--cert"}[u.own.Changed("key")]
 	case "rate.requestsPer.count":
 		return "--rps"
+	case "spec.runner.cpusPerShard":
+		return "-t"
 	}
 	return ""
 }

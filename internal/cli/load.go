@@ -53,6 +53,8 @@ type source struct {
 	idle       idleFlags
 	// demo is the URL of the demo's target; empty: there is no demo.
 	demo string
+	// dryRun sends nothing: run prints the LoadTest, and try its requests.
+	dryRun bool
 	// stdin is read for the file "-".
 	stdin io.Reader
 	// generated is the name that was made of generateName; empty: none was made.
@@ -155,6 +157,9 @@ func (s *source) compileURL() (*job, error) {
 		return nil, err
 	}
 	s.idle.apply(&lt.Spec.Runner)
+	if s.dryRun && s.form.threads > 1 { // job.threads is enough for a run, and asks for no exclusive CPUs
+		lt.Spec.Runner.CPUsPerShard = new(int32(s.form.threads))
+	}
 	p, places, warnings, errs := compile.Placed(lt.Namespace+"/"+lt.Name, &lt.Spec)
 	if len(errs) == 0 {
 		errs = missing(compile.OwnFiles(&lt.Spec))
@@ -162,7 +167,11 @@ func (s *source) compileURL() (*job, error) {
 	if len(errs) > 0 {
 		return nil, s.form.mistakes(errs)
 	}
-	j, err := newJob(p, slices.Concat(s.form.warnings(warnings), s.form.notes, s.form.unusual()))
+	warnings = slices.Concat(s.form.warnings(warnings), s.form.notes, s.form.unusual())
+	if s.dryRun {
+		warnings = slices.Concat(warnings, s.form.curl.secrets(), s.form.local())
+	}
+	j, err := newJob(p, warnings)
 	if err == nil {
 		j.places, j.threads, j.mistakes, j.loadTest = places, s.form.threads, s.form.mistakes, lt
 	}
@@ -259,8 +268,8 @@ func (s *source) check(urlFlags []string) error {
 }
 
 // checkDryRun refuses questions to targets in a run that sends nothing.
-func (s *source) checkDryRun(dryRun bool) error {
-	if dryRun && s.reflection {
+func (s *source) checkDryRun() error {
+	if s.dryRun && s.reflection {
 		return command.Usagef("--reflection: not allowed with --dry-run, which sends nothing")
 	}
 	return nil

@@ -133,6 +133,16 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
+// TestDryRunOfWorkers: the LoadTest has as many workers as -t.
+func TestDryRunOfWorkers(t *testing.T) {
+	for threads, want := range map[string]string{"1": "", "4": "cpusPerShard: 4", "257": "-t: must be between 1 and 256"} {
+		got := h2surge(t, nil, nil, "run", "-n", "300", "-c", "300", "-t", threads, "http://a.example", "--dry-run")
+		if !strings.Contains(got.out+got.errors, want) || strings.Contains(got.out, "cpusPerShard") != (threads == "4") {
+			t.Errorf("-t %s: exit code %d, want %q\n%s%s", threads, got.code, want, got.out, got.errors)
+		}
+	}
+}
+
 // YAML has the fields of JSON.
 func TestReportAsYAML(t *testing.T) {
 	of := func(args ...string) string {

@@ -82,8 +82,6 @@ type runOptions struct {
 	push        report.Push
 	full        report.Full
 	listen      listenAddress
-	// dryRun prints the LoadTest instead of running it.
-	dryRun bool
 	// histogram adds the distribution of response times to the report.
 	histogram bool
 	demo      bool
@@ -121,7 +119,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	addTargets(flags, &o.source, &o.demo)
 	o.source.idle.register(flags)
 	o.listen.register(flags)
-	flags.BoolVar(&o.dryRun, "dry-run", false,
+	flags.BoolVar(&o.source.dryRun, "dry-run", false,
 		"check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
 	o.live.RegisterAddress(flags, flagLive,
 		"serve the HTML report while the test runs, on this machine at `ADDRESS`: PORT or HOST:PORT (--live=8089; without it, any free port)")
@@ -167,10 +165,10 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.source.check(o.form.given()); err != nil {
 		return err
 	}
-	if err := o.source.checkDryRun(o.dryRun); err != nil {
+	if err := o.source.checkDryRun(); err != nil {
 		return err
 	}
-	if o.dryRun {
+	if o.source.dryRun {
 		if !cmd.Flags().Changed("output") {
 			o.output = command.OutputYAML
 		}
@@ -188,9 +186,9 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 		return command.Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
 	case o.live.Address == "" && (o.keep || o.live.Remote):
 		return command.Usagef("--live-keep, --live-remote: allowed only with --live")
-	case o.dryRun && o.live.Address != "":
+	case o.source.dryRun && o.live.Address != "":
 		return command.Usagef("--live: not allowed with --dry-run")
-	case o.dryRun && (o.demo || len(o.outputFiles) > 0 || o.push.Given()):
+	case o.source.dryRun && (o.demo || len(o.outputFiles) > 0 || o.push.Given()):
 		return command.Usagef("--dry-run: not allowed with --demo, --output-file or --otlp-endpoint")
 	}
 	return o.push.CheckEnvironment(cmd.ErrOrStderr())
@@ -221,8 +219,8 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	if o.form.search != nil && j.plan.Search == nil {
 		return command.Usagef("-f: the manifest has no spec.search; h2surge run runs it")
 	}
-	if o.dryRun {
-		writeWarnings(stderr, append(j.warnings, o.form.curl.secrets()...))
+	if o.source.dryRun {
+		writeWarnings(stderr, j.warnings)
 		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
 	}
 	files, err := report.OpenFiles(o.outputFiles)

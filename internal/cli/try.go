@@ -50,7 +50,6 @@ type tryOptions struct {
 	chains      []string
 	output      string
 	demo        bool
-	dryRun      bool
 	full        bool
 	showSecrets bool
 	listen      listenAddress
@@ -81,7 +80,7 @@ func newTryCommand(parts linked) *cobra.Command {
 	flags.StringArrayVar(&o.chains, "chain", nil,
 		"run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
 	addTargets(flags, &o.source, &o.demo)
-	flags.BoolVar(&o.dryRun, "dry-run", false, "print the requests and send nothing")
+	flags.BoolVar(&o.source.dryRun, "dry-run", false, "print the requests and send nothing")
 	o.listen.register(flags)
 	flags.StringVarP(&o.output, "output", "o", command.OutputText, "`format`: text, json, yaml or curl")
 	command.CompleteFlag(cmd, "output", tryFormats...)
@@ -103,7 +102,7 @@ func (o *tryOptions) complete(cmd *cobra.Command, args []string) error {
 	if len(o.source.files) == 0 {
 		return command.Usagef("-f FILE: the argument is missing")
 	}
-	if err := o.source.checkDryRun(o.dryRun); err != nil {
+	if err := o.source.checkDryRun(); err != nil {
 		return err
 	}
 	return command.OneOf(o.output, tryFormats...)
@@ -135,7 +134,7 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), e.curl()+"\n") }
 	}
 	var problem string
-	if o.dryRun {
+	if o.source.dryRun {
 		err = t.dryRun(chains, time.Now())
 	} else {
 		problem, err = t.run(chains, o.listen.String(), parts)
@@ -176,7 +175,7 @@ func chosen(p *rv.Plan, names []string) (chains []int, err error) {
 
 func (o *tryOptions) write(w io.Writer, r *triedResult) error {
 	switch {
-	case o.output == command.OutputText && !o.dryRun:
+	case o.output == command.OutputText && !o.source.dryRun:
 		_, err := fmt.Fprint(w, mask.Visible(r.text()))
 		return err
 	case o.output == command.OutputText, o.output == outputCurl:
