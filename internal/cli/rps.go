@@ -28,6 +28,10 @@ func perSecond(text string) (*v1alpha1.RequestsPer, error) {
 	if period > maxRatePeriod {
 		return nil, fmt.Errorf("%q needs a period of more than 24h; allowed: numbers such as 5000, 0.5 or 0.0001", text)
 	}
+	// The bound of requestsPer.count is that of a rate. A rate above it is left to the compiler.
+	if most := new(big.Rat).SetInt64(maxRate()); rate.Cmp(most) <= 0 && rate.Num().Int64() > maxRate() {
+		return nil, fmt.Errorf("%q has too many decimals for this rate; allowed: numbers such as %s", text, rate.FloatString(0))
+	}
 	return &v1alpha1.RequestsPer{Count: rate.Num().Int64(), Period: v1alpha1.Duration{Duration: period}}, nil
 }
 
@@ -46,7 +50,7 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 	default:
 		main.RequestsPer = u.rps
 		if u.rampFrom != nil { // it is in requests per second
-			main.RampFrom = new(*u.rampFrom * int64(u.rps.Period.Seconds()))
+			main.RampFrom = new(*u.rampFrom * u.seconds())
 		}
 	}
 	if u.warmUp == nil {
@@ -57,6 +61,9 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 	return []v1alpha1.Rate{warm, main}
 }
 
+// seconds is the length of the period of --rps.
+func (u *urlForm) seconds() int64 { return int64(u.rps.Period.Duration / time.Second) }
+
 // checkShape returns the mistakes in ramps and arrivals that the compiler would report as fields that the user did not
 // write.
 func (u *urlForm) checkShape() (wrong []string) {
@@ -64,6 +71,9 @@ func (u *urlForm) checkShape() (wrong []string) {
 	case from == nil:
 	case *from < 0 || *from > maxRate():
 		wrong = append(wrong, fmt.Sprintf("--ramp-from: must be between 0 and %d", maxRate()))
+	case u.rps != nil && *from > maxRate()/u.seconds():
+		wrong = append(wrong, fmt.Sprintf("--ramp-from: is too high for the decimals of --rps; allowed: at most %d, or more if --rps has fewer decimals",
+			maxRate()/u.seconds()))
 	case u.rps == nil && u.concurrency == nil:
 		wrong = append(wrong, "--ramp-from: needs --rps or --concurrency, where the ramp ends")
 	case u.duration == nil:

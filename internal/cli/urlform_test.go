@@ -139,6 +139,9 @@ func TestURLForm(t *testing.T) {
 		{"a ramp to a rate with decimals", []string{"--ramp-from", "100", "--rps", "33.3", "-D", "10s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Rates = []v1alpha1.Rate{{Name: "load", Duration: duration(10 * time.Second), RequestsPer: &v1alpha1.RequestsPer{Count: 333, Period: *duration(10 * time.Second)}, RampFrom: ptr.To[int64](1000)}}
 		})},
+		{"a ramp from the highest rate that the decimals allow", []string{"--ramp-from", "20000", "--rps", "1234.5678", "-D", "10s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Rates = []v1alpha1.Rate{{Name: "load", Duration: duration(10 * time.Second), RequestsPer: &v1alpha1.RequestsPer{Count: 6172839, Period: *duration(5000 * time.Second)}, RampFrom: ptr.To[int64](100_000_000)}}
+		})},
 		{"a ramp of requests in flight", []string{"--ramp-from", "1", "--concurrency", "64", "-D", "10s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Rates = []v1alpha1.Rate{{Name: "load", Duration: duration(10 * time.Second), ClosedLoop: &v1alpha1.ClosedLoop{Concurrency: ptr.To[int64](64)}, RampFrom: ptr.To[int64](1)}}
 		})},
