@@ -300,6 +300,32 @@ func TestQuotaIsUsedUp(t *testing.T) {
 	}
 }
 
+// A quota has no place for another Job while the Job before exists.
+func TestQuotaHasPlaceForOneJob(t *testing.T) {
+	for name, then := range map[string]func(*world){
+		"an edit": func(w *world) {
+			w.edit("again", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" })
+		},
+		"a lost runner": func(w *world) { w.exit("again-1-0", 137, "OOMKilled", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+			w.apply(twoShards("again", load).Build())
+			w.runner("again-1-0")
+			lift := w.refuseJobs()
+			then(w)
+			w.awaitGone(&batchv1.Job{}, "again-1")
+			if run := w.run("again"); run.Attempt != 2 || w.exists(&batchv1.Job{}, "again-2") {
+				t.Errorf("attempt %d, Jobs %v; want 2 without its Job", run.Attempt, w.jobs())
+			}
+			lift()
+			w.holding(nil)
+			w.await("again", "running", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Phase == v1alpha1.PhaseRunning })
+		})
+	}
+}
+
 // refuseJobs is refuseObjects for Jobs.
 func (w *world) refuseJobs() (lift func()) {
 	probe := &batchv1.Job{}

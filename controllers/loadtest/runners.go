@@ -78,6 +78,10 @@ func (r *reconciler) makeJob(ctx context.Context, f *run.Facts, in desired.JobIn
 		f.Again(remainsInterval)
 		return nil
 	}
+	if f.Job != nil { // also if the API server refuses the new one: the record has the new attempt
+		f.FormerJobs = append(f.FormerJobs, f.Job)
+	}
+	f.Job, f.Pods, f.AllPods = nil, map[int]*corev1.Pod{}, nil
 	if !found {
 		if err := r.perform.reportIsFree(ctx, f.LoadTest); err != nil {
 			return err
@@ -86,9 +90,6 @@ func (r *reconciler) makeJob(ctx context.Context, f *run.Facts, in desired.JobIn
 			return err
 		}
 	}
-	if f.Job != nil {
-		f.FormerJobs = append(f.FormerJobs, f.Job)
-	}
-	f.Job, f.Pods, f.AllPods = present, map[int]*corev1.Pod{}, nil
+	f.Job = present
 	return nil
 }

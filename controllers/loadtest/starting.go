@@ -92,13 +92,20 @@ func (r *reconciler) runnersExist(ctx context.Context, f *run.Facts) (*run.Block
 	if err != nil && !errors.Is(err, errRefused) {
 		return nil, err
 	}
-	if len(f.Refused) == 0 {
-		return f.Blocked, r.perform.must(ctx, f, decide.DeleteFormer(f)...)
+	if f.Job != nil && len(f.Refused) > 0 {
+		return nil, err // the Job is that of an earlier plan or attempt, and must not start
+	}
+	// Also if the Job is refused: a quota can have no place for it as long as a former one exists.
+	if err := r.perform.try(ctx, f, decide.DeleteFormer(f)...); err != nil {
+		return nil, err
 	}
 	if b := decide.RefusedForTooLong(f); b != nil && f.Job == nil {
 		return b, nil
 	}
-	return nil, err // an existing Job is that of an earlier plan or attempt, and must not start
+	if len(f.Refused) > 0 {
+		return nil, errRefused
+	}
+	return f.Blocked, nil
 }
 
 // connected lets the collector connect to the runners, and decides which shards the test starts with.
