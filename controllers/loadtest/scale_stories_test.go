@@ -243,6 +243,27 @@ func TestScaleThatCannotBe(t *testing.T) {
 	w.awaitPhase("narrow", v1alpha1.PhaseCompleted)
 }
 
+// Kueue ends the runners of a Job that gets another number of pods after it was admitted.
+func TestScaleOfAJobThatAQueueAdmitted(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.apply(scalable("queued", 2, load).Build())
+	w.awaitPhase("queued", v1alpha1.PhaseStarting)
+	w.suspendJob("queued-1", true, nil)
+	w.holding(nil)
+	w.suspendJob("queued-1", false, nil)
+	w.awaitLoad("queued", 200)
+	w.scale("queued", 3)
+	w.setRate("queued", 2000)
+	lt := w.awaitApplied("queued", 1)
+	w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonChangeNotApplied)
+	if want := "spec.runner.shards: must stay 2, because a queue admitted Job queued-1 with 2 pods"; !strings.Contains(conditionsOf(lt), want) {
+		t.Errorf("want %s; conditions:\n%s", want, conditionsOf(lt))
+	}
+	w.awaitLoad("queued", lt.Status.Results.Requests.Sent+200)
+	w.awaitIndices(2)
+}
+
 func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 	for _, policy := range []v1alpha1.ShardLostAction{v1alpha1.ShardLostContinue, v1alpha1.ShardLostRebalance} {
 		t.Run(string(policy), func(t *testing.T) {

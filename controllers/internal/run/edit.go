@@ -53,7 +53,7 @@ func (f *Facts) PresentOf() (*Present, error) {
 	}
 	now, why := f.compileLive(&f.LoadTest.Spec)
 	if why == "" {
-		why = distributionError(f.Plan, now.Shards)
+		why = f.scaleError(now.Shards)
 	}
 	if why == "" {
 		out.Rates, out.Shards = now.Rates, now.Shards
@@ -95,10 +95,15 @@ func (f *Facts) compileLive(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Pl
 	return now, rateDifference(f.Plan.Rates, now.Rates)
 }
 
-// distributionError returns why the load of a plan cannot be distributed over another number of shards; empty: it can.
-func distributionError(plan *runnerv1alpha1.Plan, shards int) string {
+// scaleError returns why the test cannot continue with another number of shards than it started with; empty: it can.
+func (f *Facts) scaleError(shards int) string {
+	plan := f.Plan
 	if shards == plan.Shards {
 		return ""
+	}
+	if f.Job != nil && fixedByQueue(f.Job) {
+		return fmt.Sprintf("spec.runner.shards: must stay %d, because a queue admitted Job %s with %d pods", plan.Shards,
+			f.Job.Name, plan.Shards)
 	}
 	for i := range plan.Rates {
 		if plan.Rates[i].EndsByCount() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -167,13 +168,22 @@ func TestPresentShards(t *testing.T) {
 		"too many, faster":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].RequestsPerSecond = 5, ptr.To[int64](7) }, shards: 2, rate: 7, why: true},
 		"another duration":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 3, time.Hour }, shards: 2, rate: 100, why: true},
 		"after changes":     {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 5, time.Hour }, before: &record.Live{Rates: []record.Rate{{Count: 50, Period: time.Second}}, Shards: 3}, shards: 3, rate: 50, why: true},
+		"in a queue":        {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].RequestsPerSecond = 3, ptr.To[int64](7) }, shards: 2, rate: 7, why: true},
+		"same, in a queue":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](7) }, shards: 2, rate: 7},
+		"elastic":           {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, shards: 3, rate: 100},
 		"divided by number": {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, shards: 2, why: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var err error
 			f := runtest.New(runtest.WithJob)
-			f.Config = &configv1alpha1.OperatorConfig{} // no limits
+			f.Config = &configv1alpha1.OperatorConfig{}                     // no limits
+			if name == "elastic" || strings.HasSuffix(name, "in a queue") { // it admitted the Job
+				f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
+			}
+			if name == "elastic" {
+				f.Job.Annotations = map[string]string{"kueue.x-k8s.io/elastic-job": "true"}
+			}
 			spec := started.DeepCopy()
 			if name == "divided by number" {
 				spec.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)}

@@ -81,3 +81,9 @@ func WasSuspended(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions,
 		func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
+
+// fixedByQueue returns whether the number of indices of a Job that runs cannot change. Kueue suspends a Job whose
+// number differs from that which it admitted, which ends the runners, unless the Job is elastic.
+func fixedByQueue(job *batchv1.Job) bool {
+	return WasSuspended(job) && job.Annotations["kueue.x-k8s.io/elastic-job"] != "true"
+}
