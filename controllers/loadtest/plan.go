@@ -110,30 +110,36 @@ func (o *observer) storedPlan(ctx context.Context, f *run.Facts) error {
 	f.PlanHash, f.PlanDigest = f.Record.Plan.Hash, f.Record.Plan.Digest
 	c := o.memory.of(f.LoadTest)
 	if c.plan == nil || c.planDigest != f.PlanDigest {
-		cm, err := o.readPlan(ctx, f)
-		if err == nil {
-			c.plan, err = decodePlan(cm, f.PlanDigest)
-		}
-		if err != nil {
-			c.plan, err = o.recompile(ctx, f, err)
+		stored, warnings, err := o.readPlan(ctx, f)
+		if err == nil && stored == nil {
+			stored, err = recompile(f)
 		}
 		if err != nil {
 			return err
 		}
-		c.planDigest, c.warnings = f.PlanDigest, cm.Data[desired.KeyWarnings]
+		c.plan, c.planDigest, c.warnings = stored, f.PlanDigest, warnings
 	}
 	f.Plan, f.Warnings = c.plan, c.warnings
 	return nil
 }
 
-// readPlan returns the ConfigMap of the plan that runs. It is never nil.
-func (o *observer) readPlan(ctx context.Context, f *run.Facts) (*corev1.ConfigMap, error) {
-	cm := desired.Plan(f.LoadTest, f.PlanDigest, nil, "")
-	found, err := existing(ctx, o.reader, f.LoadTest, cm)
-	if err == nil && !found {
-		err = fmt.Errorf("reading the plan of the run: ConfigMap %s does not exist", cm.Name)
+// readPlan returns the plan of the record and the warnings of its compilation; nil: its ConfigMap was deleted or
+// replaced.
+func (o *observer) readPlan(ctx context.Context, f *run.Facts) (stored *runnerv1alpha1.Plan, warnings string,
+	err error) {
+	if f.Record.Plan.Digest == "" { // an earlier version wrote the record
+		return nil, "", nil
 	}
-	return cm, err
+	cm := desired.Plan(f.LoadTest, f.Record.Plan.Digest, nil, "")
+	found, err := existing(ctx, o.reader, f.LoadTest, cm)
+	if found {
+		stored, err = decodePlan(cm, f.Record.Plan.Digest)
+	}
+	var conflict *conflictError
+	if errors.As(err, &conflict) {
+		return nil, "", nil
+	}
+	return stored, cm.Data[desired.KeyWarnings], err
 }
 
 // decodePlan returns the plan of a ConfigMap, or a conflictError if its plan is not the one with the digest. A tenant
@@ -146,18 +152,17 @@ func decodePlan(cm *corev1.ConfigMap, digest string) (*runnerv1alpha1.Plan, erro
 	return decoded, nil
 }
 
-// recompile returns the plan of a run whose ConfigMap was deleted or replaced. The spec is frozen while a test runs,
-// except for the values in the record, so it gives the same plan, as the digest proves. If not, the error stands.
-func (o *observer) recompile(ctx context.Context, f *run.Facts, gone error) (*runnerv1alpha1.Plan, error) {
+// recompile returns the plan of a run whose ConfigMap was deleted or replaced, without the address policy and the
+// request limit: only the runners need them, and the nodes and the configuration can be others since. The spec is
+// frozen while a test runs, except for the values in the record, so it gives the same plan, as the hash proves.
+func recompile(f *run.Facts) (*runnerv1alpha1.Plan, error) {
+	gone := fmt.Errorf("the ConfigMap %s of the plan was deleted or replaced, and the spec does not give the plan again",
+		f.Record.Plan.Name)
 	compiled := f.AsStarted(&f.LoadTest.Spec)
 	if compiled == nil {
 		return nil, gone
 	}
-	if err := o.setAddresses(ctx, f); err != nil {
-		return nil, errors.Join(gone, err)
-	}
-	f.Restrict(compiled)
-	if _, digest, err := plan.Canonical(compiled); err != nil || digest != f.PlanDigest {
+	if hash, err := plan.Hash(compiled); err != nil || hash != f.PlanHash {
 		return nil, errors.Join(gone, err)
 	}
 	return compiled, nil

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -222,17 +223,42 @@ func appendRange(dst []string, address string) []string {
 	return dst
 }
 
-// setAddresses finds the address policy of a plan that is compiled now. It stays the same from the first attempt to
-// create the runners: a node that joins must not lead to another plan and another Job.
-func (o *observer) setAddresses(ctx context.Context, f *run.Facts) (err error) {
+// setAddresses finds the address policy of a plan that is compiled now. From the first attempt to create the runners,
+// the addresses of the cluster stay those of the stored plan, also for another operator: a node that joins must not
+// lead to another plan and another Job.
+func (o *observer) setAddresses(ctx context.Context, f *run.Facts) error {
 	c := o.memory.of(f.LoadTest)
 	if c.addresses == nil || f.Record.State == record.Pending {
-		if c.addresses, err = o.rules.policy(ctx, f.Now); err != nil {
+		addresses, err := o.rules.policy(ctx, f.Now)
+		if err != nil {
 			return err
 		}
+		if addresses != nil && f.Record.State != record.Pending {
+			stored, _, err := o.readPlan(ctx, f)
+			if err != nil {
+				return err
+			}
+			if stored != nil && o.rules.same(addresses, stored.Policy) {
+				addresses = stored.Policy
+			}
+		}
+		c.addresses = addresses
 	}
 	f.Addresses = c.addresses
 	return nil
+}
+
+// same returns whether two policies have the same rules, whatever addresses the cluster has. If not, the configuration
+// is another one since.
+func (a *addressRules) same(now, before *runnerv1alpha1.AddressPolicy) bool {
+	if before == nil || len(before.Denied) != len(now.Denied) {
+		return false
+	}
+	denied := slices.Clone(before.Denied)
+	for i := len(run.ConfiguredAddresses(a.cfg).Denied); i < len(denied); i++ { // those of the cluster are the last
+		denied[i].CIDRs = now.Denied[i].CIDRs
+	}
+	return equality.Semantic.DeepEqual(now.Allowed, before.Allowed) && equality.Semantic.DeepEqual(now.Denied, denied)
 }
 
 // checkPodTemplate returns what is wrong with runner.podTemplate of the configuration.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,24 +59,24 @@ func TestDeniedBeforeAnyPod(t *testing.T) {
 	}
 }
 
-// changeNodes replaces the operator by one that finds another node each time that it lists them.
+// changeNodes replaces the operator by one that finds another node each time that it lists them, also than its predecessor.
 func (w *world) changeNodes() {
 	w.Helper()
 	w.endOperator()
-	var lists atomic.Int64
 	kube := rest.CopyConfig(apiServer)
 	kube.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
 			if req.URL.Path != "/api/v1/nodes" {
 				return rt.RoundTrip(req)
 			}
-			body := fmt.Sprintf(`{"apiVersion":"v1","kind":"NodeList","items":[{"status":{"addresses":[{"type":"InternalIP","address":"192.0.2.%d"}]}}]}`, lists.Add(1))
+			body := fmt.Sprintf(`{"apiVersion":"v1","kind":"NodeList","items":[{"status":{"addresses":[{"type":"InternalIP","address":"192.0.2.%d"}]}}]}`, w.nodes.Add(1))
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 				Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 		})
 	})
 	done, cancel, _ := w.replica(kube)
-	w.Cleanup(func() { cancel(); w.must(<-done) })
+	w.stop = func() { cancel(); w.must(<-done) }
+	w.Cleanup(w.endOperator)
 }
 
 // plans are the names of the ConfigMaps that have plans of a test.
@@ -120,6 +119,33 @@ func TestNodesChangeBeforeTheStart(t *testing.T) {
 		if plans := w.plans(name); len(plans) != 1 {
 			t.Errorf("%s has plans %v, want one", name, plans)
 		}
+	}
+}
+
+// TestNodesChangeWithTheOperator: a node that joins while another operator takes over leads to no other Job, but another rule of the configuration does.
+func TestNodesChangeWithTheOperator(t *testing.T) {
+	for name, tt := range map[string]struct {
+		denied []configv1alpha1.AddressRule
+		want   int // attempts
+	}{
+		"the same rules": {nil, 1},
+		"another rule":   {[]configv1alpha1.AddressRule{{Name: "core", CIDRs: []string{"198.51.100.0/24"}}}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.holding(func(*batchv1.Job, int) bool { return true })
+			w.changeNodes()
+			w.apply(twoShards("waits", load).Build())
+			w.awaitPhase("waits", v1alpha1.PhaseStarting)
+			w.endOperator()
+			w.cfg.Targets.Denied = tt.denied
+			w.changeNodes()
+			w.holding(nil)
+			w.awaitLoad("waits", 100)
+			if run, plans := w.run("waits"), w.plans("waits"); run.Attempt != tt.want || len(plans) != tt.want {
+				t.Errorf("attempt %d, plans %v; want %d of each", run.Attempt, plans, tt.want)
+			}
+		})
 	}
 }
 

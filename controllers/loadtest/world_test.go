@@ -153,6 +153,8 @@ type world struct {
 	checkpoints time.Duration
 	// ahead is what the operators' clocks are ahead of the machine's, in nanoseconds.
 	ahead atomic.Int64
+	// nodes is how often operators of changeNodes listed the nodes.
+	nodes atomic.Int64
 
 	// round is held by the Job controller while it lists the Jobs and plays them, and by what deletes their pods.
 	round     sync.Mutex
