@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +18,7 @@ func Begin(f *run.Facts, next *record.Record) error {
 	next.Start = &record.Start{Time: f.MicroTime(), Job: f.Job.UID, With: f.Starters(), Live: live,
 		Unplanned: run.Unplanned(&f.LoadTest.Spec)}
 	next.Live = live
-	next.Pods = podsOf(f)
-	maps.DeleteFunc(next.Pods, func(shard int,
-		_ record.Pod) bool {
-		return !slices.Contains(next.Newest().Members, shard)
-	})
+	next.Pods = podsOf(f, next.Newest().Members)
 	return next.On(record.EventBegin)
 }
 

@@ -24,13 +24,12 @@ func change(f *run.Facts, next *record.Record) {
 	if f.View.Begins {
 		next.Search.Begun = p.Revision
 	}
+	joined := slices.DeleteFunc(slices.Clone(p.Members), func(shard int) bool {
+		return slices.Contains(newest.Members, shard)
+	})
 	pods := map[int]record.Pod{}
 	maps.Copy(pods, next.Pods)
-	for shard, pod := range podsOf(f) {
-		if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
-			pods[shard] = pod
-		}
-	}
+	maps.Copy(pods, podsOf(f, joined))
 	next.Pods = pods
 }
 
@@ -90,11 +89,12 @@ func loadEnded(f *run.Facts, next *record.Record) error {
 	return next.On(record.EventLoadEnded)
 }
 
-// podsOf are the pods of the shards, as another operator needs them if they are deleted.
-func podsOf(f *run.Facts) map[int]record.Pod {
+// podsOf are the pods of runners that get a share, as another operator needs them if they are deleted. They are those
+// that the collector asked: a pod that was deleted by force leaves its process, and another pod has its index.
+func podsOf(f *run.Facts, members []int) map[int]record.Pod {
 	out := map[int]record.Pod{}
-	for shard, pod := range f.Pods {
-		seen := f.Observe(pod)
+	for _, shard := range members {
+		seen := &f.View.Shards[shard].Pod
 		out[shard] = record.Pod{UID: seen.UID, Name: seen.Name, Node: seen.Node, Address: seen.Address}
 	}
 	return out

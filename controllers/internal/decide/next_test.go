@@ -11,6 +11,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/run/runtest"
+	"github.com/h2surge/h2surge/controllers/internal/shards"
 )
 
 // TestLossAndStopAreOneDecision: one write of the record has a loss, the stop that follows, and the end of the load.
@@ -29,10 +30,12 @@ func TestLossAndStopAreOneDecision(t *testing.T) {
 	}
 }
 
-// TestChangeReplacesPods: a copy of a record shares the map of the pods, so a decision must not change it.
+// TestChangeReplacesPods: a copy of a record shares the map of the pods, so a decision must not change it. The runner
+// that joins is the one that the collector asked, also if its pod was deleted by force and another one has its index.
 func TestChangeReplacesPods(t *testing.T) {
 	f := runtest.New(runtest.WithJob, runtest.Started, runtest.RunnersAre(runnerv1alpha1.StateRunning, runnerv1alpha1.StateRunning))
-	f.Pods[2] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pcf-1-2"}}
+	f.Pods[2] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pcf-1-2-again"}}
+	f.View.Shards = append(f.View.Shards, shards.Shard{Index: 2, Pod: shards.Pod{Name: "pcf-1-2", Gone: true}})
 	before := map[int]record.Pod{0: {Name: "pcf-1-0"}}
 	f.Record.Pods, f.View.Proposal = before, &runnerv1alpha1.Update{Revision: 2, Members: []int{0, 1, 2}}
 	next := *f.Record
