@@ -111,21 +111,31 @@ func (cs *Connections) Open(target int32, n, first int, awaited bool) {
 	}
 }
 
-// Resize lets the connections to a target be n, numbered from first. It removes the others and opens those that are
-// missing.
+// Resize lets the connections to a target be n, numbered from first. Connections with other numbers get the missing
+// ones if that changes nothing about them. Otherwise it opens the missing ones and removes the others.
 func (cs *Connections) Resize(target int32, n, first int, awaited bool) {
+	p := cs.To(target)
 	have := make([]bool, n)
-	for _, c := range cs.To(target).places() {
+	var others []*Conn
+	for _, c := range p.places() {
 		if i := int(c.number) - first; i >= 0 && i < n {
 			have[i] = true
 		} else {
-			cs.remove(c)
+			others = append(others, c)
 		}
 	}
 	for i := range n {
-		if !have[i] {
+		switch {
+		case have[i]:
+		case len(others) > 0 && !p.usesNumbers():
+			others[0].number = int32(first + i)
+			others = others[1:]
+		default:
 			cs.Open(target, 1, first+i, awaited)
 		}
+	}
+	for _, c := range others {
+		cs.remove(c)
 	}
 }
 

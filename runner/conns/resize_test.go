@@ -61,6 +61,49 @@ func TestResize(t *testing.T) {
 	}
 }
 
+// TestResizeKeeps: a change of the share opens and closes only as many connections as it has more or fewer, if the
+// numbers of the others decide nothing.
+func TestResizeKeeps(t *testing.T) {
+	one := func(t *rv.Target) { t.Endpoints = t.Endpoints[:1] }
+	secure := func(t *rv.Target, how rv.TLS) {
+		one(t)
+		t.Endpoints[0].Scheme, t.TLS = "https", &how
+	}
+	for _, tc := range []struct {
+		name     string
+		change   func(*rv.Target)
+		n, first int
+		// dialled and closed are the connections that the change opens and closes.
+		dialled, closed int
+	}{
+		{"other numbers", one, 3, 5, 0, 0},
+		{"more", one, 4, 2, 1, 0},
+		{"fewer", one, 2, 2, 0, 1},
+		{"TLS", func(t *rv.Target) { secure(t, rv.TLS{CertFile: "a.crt"}) }, 3, 2, 0, 0},
+		{"several URLs", nil, 3, 2, 2, 2},
+		{"client certificates", func(t *rv.Target) { secure(t, rv.TLS{CertDirectory: "clients"}) }, 3, 2, 2, 2},
+		{"local addresses", func(t *rv.Target) { one(t); t.Connecting.LocalAddresses = []string{"::1"} }, 3, 1, 1, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, tc.change)
+			b.cs.Open(0, 3, 0, true)
+			b.dialled(nil)
+			b.check(t, 3)
+			b.cs.Resize(0, tc.n, tc.first, false)
+			b.check(t, 3-tc.closed)
+			if n := len(b.attempts); n != tc.dialled {
+				t.Errorf("%d are dialled, want %d", n, tc.dialled)
+			}
+			b.dialled(nil)
+			b.check(t, tc.n)
+			got := b.numbers()
+			if len(got) != tc.n || got[0] != int32(tc.first) || got[tc.n-1] != int32(tc.first+tc.n-1) {
+				t.Errorf("numbers %d, want %d from %d", got, tc.n, tc.first)
+			}
+		})
+	}
+}
+
 // carry puts a request on a connection of HTTP/2.
 func (b *bench) carry(c *Conn) {
 	c.OpenRequest(append(c.h2.Begin(), 0x82, 0x84, 0x86), 1, nil, 0) // GET / http
