@@ -111,9 +111,18 @@ func (cs *Connections) Open(target int32, n, first int, awaited bool) {
 	}
 }
 
-// Resize lets the connections to a target be n, numbered from first. Connections with other numbers get the missing
+// Resize gives the targets that OpenNew has opened the connections of another share. If awaited, the worker is not
+// ready before those to targets of the plan are open.
+func (cs *Connections) Resize(ts *Targets, s *rv.Share, awaited bool) {
+	for t := range ts.opened {
+		from := ts.all[t].Origin
+		cs.resize(int32(t), s.Connections[from], s.FirstConnection[from], awaited && t < len(ts.program.Targets))
+	}
+}
+
+// resize lets the connections to a target be n, numbered from first. Connections with other numbers get the missing
 // ones if that changes nothing about them. Otherwise it opens the missing ones and removes the others.
-func (cs *Connections) Resize(target int32, n, first int, awaited bool) {
+func (cs *Connections) resize(target int32, n, first int, awaited bool) {
 	p := cs.To(target)
 	have := make([]bool, n)
 	var others []*Conn

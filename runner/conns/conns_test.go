@@ -213,7 +213,7 @@ func TestOpen(t *testing.T) {
 	if b.cs.Awaited() != 0 || len(taken) != 4 || b.cs.To(0).Streams() != 1 {
 		t.Errorf("%d connections are awaited, %d were taken, with %d streams", b.cs.Awaited(), len(taken), b.cs.To(0).Streams())
 	}
-	b.cs.Resize(0, 1, 1, false)
+	b.cs.resize(0, 1, 1, false)
 	b.check(t, 1)
 	b.cs.CloseAll()
 	if b.check(t, 0); b.left() != 0 {

@@ -27,7 +27,7 @@ func TestResize(t *testing.T) {
 	b.cs.Open(0, 3, 3, true)
 	b.dialled(nil)
 	for _, share := range []struct{ n, first int }{{2, 2}, {3, 3}, {1, 0}, {0, 0}, {2, 4}} {
-		b.cs.Resize(0, share.n, share.first, false)
+		b.cs.resize(0, share.n, share.first, false)
 		b.dialled(nil)
 		b.check(t, share.n)
 		want := []int32(nil)
@@ -55,7 +55,7 @@ func TestResize(t *testing.T) {
 	if c.number != 0 || c.role != surplus {
 		t.Fatalf("connection %d is %v, want 0 without a place", c.number, c.state)
 	}
-	b.cs.Resize(0, 2, 0, false)
+	b.cs.resize(0, 2, 0, false)
 	if diff := cmp.Diff([]int32{0, 1}, b.numbers()); diff != "" {
 		t.Errorf("numbers after another connection took the place of the first (-want +got):\n%s", diff)
 	}
@@ -89,7 +89,7 @@ func TestResizeKeeps(t *testing.T) {
 			b.cs.Open(0, 3, 0, true)
 			b.dialled(nil)
 			b.check(t, 3)
-			b.cs.Resize(0, tc.n, tc.first, false)
+			b.cs.resize(0, tc.n, tc.first, false)
 			b.check(t, 3-tc.closed)
 			if n := len(b.attempts); n != tc.dialled {
 				t.Errorf("%d are dialled, want %d", n, tc.dialled)

@@ -122,7 +122,7 @@ func (s *storm) strike() {
 	}
 	if s.one(20) {
 		s.places, s.first = 1+s.random.IntN(4), s.random.IntN(3)
-		s.cs.Resize(0, s.places, s.first, s.one(2))
+		s.cs.resize(0, s.places, s.first, s.one(2))
 	}
 	for range s.random.IntN(3) {
 		s.strikePeer()

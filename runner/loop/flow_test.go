@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/load/split"
+	"github.com/h2surge/h2surge/runner/slots"
 )
 
 func lit(s string) rv.Text { return rv.Text{{Literal: s}} }
@@ -616,6 +618,37 @@ func testFollow(t *testing.T, capture rv.Capture, follow bool) {
 	}
 	if follow && (len(b.dialled) != 2 || b.dialled[1].Target.Endpoints[0].Address != "other:81") {
 		t.Errorf("dialled %+v", b.dialled)
+	}
+}
+
+// TestFollowedAuthorityHasTheShare: connections to an authority that is followed have the numbers of the present share,
+// as those to its target.
+func TestFollowedAuthorityHasTheShare(t *testing.T) {
+	p := steps(every10ms(100), step("a", func(s *rv.Step) {
+		s.Capture = []rv.Capture{{Source: header("location"), Location: true}}
+	}), step("b", func(s *rv.Step) { s.Path = rv.Text{{Capture: 1}, {Literal: "/b"}} }))
+	p.Chains[0].Captures = []string{"at"}
+	p.Targets[0].FollowAuthority, p.Targets[0].Connections = true, 2
+	p.Targets[0].Connecting.LocalAddresses = []string{"::1"}
+	b := newBench(t, p, func(*simRequest) reply {
+		return reply{Status: 200, Headers: []string{"location", "http://other:81/x"}}
+	})
+	share := split.Whole(p)
+	share.Connections, share.FirstConnection = []int{3}, []int{1}
+	b.onStart = append(b.onStart, func() {
+		b.w.Change(slots.Change{At: b.startAt + int64(300*time.Millisecond), Rates: p.Rates, Share: &share})
+	})
+	if got := b.run(); got.Succeeded != 100 {
+		t.Errorf("%+v", got)
+	}
+	dialled := map[string][]int{}
+	for _, a := range b.dialled {
+		to := a.Target.Endpoints[0].Authority
+		dialled[to] = append(dialled[to], a.Number)
+	}
+	want := []int{0, 1, 2, 3}
+	if diff := cmp.Diff(map[string][]int{"t": want, "other:81": want}, dialled); diff != "" {
+		t.Errorf("numbers of the connections (-want +got):\n%s", diff)
 	}
 }
 

@@ -34,9 +34,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 	if w.slots.StartAt() != never {
 		w.chooser.limit.Share(s.Slots.Portion(), w.clock.now)
 	}
-	for t := range s.Connections {
-		w.conns.Resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
-	}
+	w.conns.Resize(&w.targets, s, w.run.phase == Connecting)
 	if s.Once != once { // the shard that ran setup may be lost before teardown
 		w.instances.once.AssignTeardown(s.Once)
 	}

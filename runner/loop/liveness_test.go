@@ -343,7 +343,10 @@ func (l *lively) strike() {
 		places := 1 + l.random.IntN(4)
 		l.w.Do(func(w *Worker) {
 			if w.run.phase != Done {
-				w.conns.Resize(0, places, 0, true)
+				share := w.cfg.Share
+				share.Connections = slices.Clone(share.Connections)
+				share.Connections[0] = places
+				w.conns.Resize(&w.targets, &share, true)
 			}
 		})
 	case 5:
