@@ -61,7 +61,7 @@ func (l *lifecycle) isFailure(c *Conn) bool {
 	case c.opened > 0:
 		return true
 	}
-	return l.cfg.Demand.Waiting(c.pool.target) > 0 || l.cfg.Demand.FillsStreams()
+	return l.isNeeded(c.pool)
 }
 
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
@@ -93,9 +93,14 @@ func (l *lifecycle) replace(c *Conn) {
 		return
 	}
 	c.pool.addIdle(n)
-	if l.cfg.Demand.Waiting(c.pool.target) > 0 {
+	if l.isNeeded(c.pool) {
 		l.cfg.SkipWait() // the next turn connects it
 	}
+}
+
+// isNeeded returns true if a request would use another connection at once.
+func (l *lifecycle) isNeeded(p *Pool) bool {
+	return l.cfg.Demand.FillsStreams() || l.cfg.Demand.Waiting(p.target) > 0
 }
 
 // onDemand returns true if connections are opened only for requests that wait.
