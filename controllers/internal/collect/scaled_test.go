@@ -33,3 +33,23 @@ func TestSearchScaledBetweenProbes(t *testing.T) {
 		}
 	})
 }
+
+// TestSearchScaledAfterAProbe: a shard that leaves before the end of a probe is stored does not make it invalid.
+func TestSearchScaledAfterAProbe(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.search(5000)
+		f.run()
+		for f.stored.Search.Begun == 0 {
+			f.wait(50 * time.Millisecond)
+		}
+		f.wait(12200 * time.Millisecond) // the change takes effect after the end of the probe
+		f.desired.Shards, f.desired.ShardsRevision = 2, 1
+		f.sharing.Store(2)
+		if r := f.searched(); r.Outcome != runnerv1alpha1.SearchFound {
+			t.Errorf("%s: %s", r.Outcome, r.Message)
+		}
+		if diff := cmp.Diff([]string{"Held", "Held"}, f.outcomes()[:2]); diff != "" {
+			t.Errorf("probes (-want +got):\n%s", diff)
+		}
+	})
+}

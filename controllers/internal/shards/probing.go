@@ -33,7 +33,7 @@ func (p *probing) look(all runners) (ended bool, err error) {
 		return false, nil // the reconciler stores it
 	}
 	p.ended = nil
-	now := all.snapshots(p.changes.newest().Members)
+	now := all.snapshots(p.members())
 	switch {
 	case p.runs(all) && search.Waits(p.plan, number+1, now):
 		p.ended = &Probe{Number: number}
@@ -43,6 +43,21 @@ func (p *probing) look(all runners) (ended bool, err error) {
 		p.before, p.revision = now, p.changes.newest().Revision
 	}
 	return false, nil
+}
+
+// members returns the present members and, while a probe runs, also those that it began with. The change that takes the
+// share of a shard can come after the end of the probe, whose figures include that shard.
+func (p *probing) members() []int {
+	out := p.changes.newest().Members
+	if p.stored.Begun == 0 {
+		return out
+	}
+	out = slices.Clone(out)
+	for i := range p.before {
+		out = append(out, p.before[i].Shard)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // waited returns whether before has the snapshots of the present members.
@@ -76,7 +91,7 @@ func (p *probing) isOver(since time.Duration) bool {
 	return known && since >= end
 }
 
-// judge returns what the current probe showed. The snapshots are of all members, which wait.
+// judge returns what the current probe showed. The snapshots are of all members, which wait or have left.
 func (p *probing) judge(now []runnerv1alpha1.Snapshot) (runnerv1alpha1.ProbeResult, error) {
 	load, _ := p.replay().Next()
 	if why := p.invalid(now); why != "" {
