@@ -27,6 +27,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 	"github.com/h2surge/h2surge/controllers/internal/shorten"
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/controllers/loadtestschedule"
@@ -197,9 +198,6 @@ func slimContainers(all []corev1.ContainerStatus) (out []corev1.ContainerStatus)
 	return out
 }
 
-// annotationElastic on a Job allows a change of the number of its indices while Kueue manages it.
-const annotationElastic = "kueue.x-k8s.io/elastic-job"
-
 // slimJob keeps of a Job what the operator reads.
 func slimJob(o any) (any, error) {
 	job, ok := o.(*batchv1.Job)
@@ -208,7 +206,7 @@ func slimJob(o any) (any, error) {
 	}
 	is := &job.Status
 	return &batchv1.Job{
-		ObjectMeta: slimMeta(job, annotationElastic),
+		ObjectMeta: slimMeta(job, run.AnnotationElastic),
 		Spec:       batchv1.JobSpec{Completions: job.Spec.Completions, Suspend: job.Spec.Suspend},
 		Status: batchv1.JobStatus{Conditions: is.Conditions, Succeeded: is.Succeeded, Failed: is.Failed,
 			CompletedIndexes: is.CompletedIndexes, FailedIndexes: is.FailedIndexes},

@@ -15,6 +15,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/run"
 )
 
 func TestSlimPod(t *testing.T) {
@@ -77,7 +78,7 @@ func TestSlimJob(t *testing.T) {
 			Namespace: "default", Name: "test-1", UID: "uid", ResourceVersion: "7", CreationTimestamp: now,
 			DeletionTimestamp: &now,
 			Labels:            map[string]string{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: "test"},
-			Annotations:       map[string]string{annotationElastic: "true"},
+			Annotations:       map[string]string{run.AnnotationElastic: "true"},
 			OwnerReferences:   []metav1.OwnerReference{{Kind: "LoadTest", Name: "test", UID: "t", Controller: ptr.To(true)}},
 		},
 		Spec: batchv1.JobSpec{Completions: ptr.To[int32](3), Suspend: ptr.To(true)},

@@ -182,7 +182,7 @@ func TestPresentShards(t *testing.T) {
 				f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
 			}
 			if name == "elastic" {
-				f.Job.Annotations = map[string]string{"kueue.x-k8s.io/elastic-job": "true"}
+				f.Job.Annotations = map[string]string{run.AnnotationElastic: "true"}
 			}
 			spec := started.DeepCopy()
 			if name == "divided by number" {

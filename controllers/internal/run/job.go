@@ -82,8 +82,11 @@ func WasSuspended(job *batchv1.Job) bool {
 		func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
+// AnnotationElastic on a Job allows a change of the number of its indices while Kueue manages it.
+const AnnotationElastic = "kueue.x-k8s.io/elastic-job"
+
 // fixedByQueue returns whether the number of indices of a Job that runs cannot change. Kueue suspends a Job whose
 // number differs from that which it admitted, which ends the runners, unless the Job is elastic.
 func fixedByQueue(job *batchv1.Job) bool {
-	return WasSuspended(job) && job.Annotations["kueue.x-k8s.io/elastic-job"] != "true"
+	return WasSuspended(job) && job.Annotations[AnnotationElastic] != "true"
 }
