@@ -221,13 +221,13 @@ func slimMetadata(o any) (any, error) {
 	return o, nil
 }
 
-// slimMeta keeps what the operator reads of all kinds, and some annotations. A tenant can write annotations of 256 KiB,
+// slimMeta keeps what the operator reads of any kind, and some annotations. A tenant can write annotations of 256 KiB,
 // and labels, finalizers and owners without a bound.
 func slimMeta(o metav1.Object, annotations ...string) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{
 		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
 		CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
-		Labels:      only(o.GetLabels(), desired.LabelManagedBy, desired.LabelLoadTest),
+		Labels:      only(o.GetLabels(), desired.LabelManagedBy, desired.LabelLoadTest, run.LabelQueue),
 		Annotations: only(o.GetAnnotations(), annotations...),
 	}
 	// A reference to a LoadTest or a Job is shorter. The API server does not bound references.

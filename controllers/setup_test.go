@@ -77,9 +77,10 @@ func TestSlimJob(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: "test-1", UID: "uid", ResourceVersion: "7", CreationTimestamp: now,
 			DeletionTimestamp: &now,
-			Labels:            map[string]string{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: "test"},
-			Annotations:       map[string]string{run.AnnotationElastic: "true"},
-			OwnerReferences:   []metav1.OwnerReference{{Kind: "LoadTest", Name: "test", UID: "t", Controller: ptr.To(true)}},
+			Labels: map[string]string{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: "test",
+				"kueue.x-k8s.io/queue-name": "load"},
+			Annotations:     map[string]string{run.AnnotationElastic: "true"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "LoadTest", Name: "test", UID: "t", Controller: ptr.To(true)}},
 		},
 		Spec: batchv1.JobSpec{Completions: ptr.To[int32](3), Suspend: ptr.To(true)},
 		Status: batchv1.JobStatus{

@@ -170,6 +170,7 @@ func TestPresentShards(t *testing.T) {
 		"after changes":     {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 5, time.Hour }, before: &record.Live{Rates: []record.Rate{{Count: 50, Period: time.Second}}, Shards: 3}, shards: 3, rate: 50, why: true},
 		"in a queue":        {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].RequestsPerSecond = 3, ptr.To[int64](7) }, shards: 2, rate: 7, why: true},
 		"same, in a queue":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](7) }, shards: 2, rate: 7},
+		"with a queue":      {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, shards: 2, rate: 100, why: true},
 		"elastic":           {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, shards: 3, rate: 100},
 		"divided by number": {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, shards: 2, why: true},
 	}
@@ -180,6 +181,9 @@ func TestPresentShards(t *testing.T) {
 			f.Config = &configv1alpha1.OperatorConfig{}                     // no limits
 			if name == "elastic" || strings.HasSuffix(name, "in a queue") { // it admitted the Job
 				f.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
+			}
+			if name == "with a queue" { // which admitted the Job before the Job controller saw it
+				f.Job.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "load"}
 			}
 			if name == "elastic" {
 				f.Job.Annotations = map[string]string{run.AnnotationElastic: "true"}

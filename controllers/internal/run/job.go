@@ -82,11 +82,16 @@ func WasSuspended(job *batchv1.Job) bool {
 		func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
-// AnnotationElastic on a Job allows a change of the number of its indices while Kueue manages it.
-const AnnotationElastic = "kueue.x-k8s.io/elastic-job"
+// LabelQueue on a Job is the queue of Kueue that manages it. AnnotationElastic allows a change of the number of its
+// indices meanwhile.
+const (
+	LabelQueue        = "kueue.x-k8s.io/queue-name"
+	AnnotationElastic = "kueue.x-k8s.io/elastic-job"
+)
 
 // fixedByQueue returns whether the number of indices of a Job that runs cannot change. Kueue suspends a Job whose
-// number differs from that which it admitted, which ends the runners, unless the Job is elastic.
+// number differs from that which it admitted, which ends the runners, unless the Job is elastic. If Kueue admitted the
+// Job before the Job controller saw it, only the label shows the queue.
 func fixedByQueue(job *batchv1.Job) bool {
-	return WasSuspended(job) && job.Annotations[AnnotationElastic] != "true"
+	return (WasSuspended(job) || job.Labels[LabelQueue] != "") && job.Annotations[AnnotationElastic] != "true"
 }
