@@ -223,9 +223,9 @@ func appendRange(dst []string, address string) []string {
 	return dst
 }
 
-// setAddresses finds the address policy of a plan that is compiled now. From the first attempt to create the runners,
-// the addresses of the cluster stay those of the stored plan, also for another operator: a node that joins must not
-// lead to another plan and another Job.
+// setAddresses finds the address policy of a plan that is compiled now. Unless the test is pending, the addresses of
+// the cluster stay those of the stored plan, also for another operator: a node that joins must not lead to another plan
+// and another Job. A test that is suspended before the start or loses its lock is pending again, and has no Job.
 func (o *observer) setAddresses(ctx context.Context, f *run.Facts) error {
 	c := o.memory.of(f.LoadTest)
 	if c.addresses == nil || f.Record.State == record.Pending {
