@@ -124,10 +124,10 @@ func TestPodTemplateOfConfiguration(t *testing.T) {
 
 // TestSameRules: only the addresses of the cluster can differ.
 func TestSameRules(t *testing.T) {
-	cfg := &configv1alpha1.TargetPolicy{Denied: []configv1alpha1.AddressRule{{Name: "Nodes", CIDRs: []string{"198.51.100.0/24"}}},
+	cfg := &configv1alpha1.TargetPolicy{Denied: []configv1alpha1.AddressRule{{Name: "lab", CIDRs: []string{"198.51.100.0/24"}}},
 		DeniedByDefault: []string{configv1alpha1.DeniedNodes}}
 	policyOf := func(configured, nodes string) *runnerv1alpha1.AddressPolicy {
-		return &runnerv1alpha1.AddressPolicy{Denied: []runnerv1alpha1.AddressRule{{Name: "Nodes", CIDRs: []string{configured}},
+		return &runnerv1alpha1.AddressPolicy{Denied: []runnerv1alpha1.AddressRule{{Name: "lab", CIDRs: []string{configured}},
 			{Name: "Nodes", CIDRs: []string{nodes}}}}
 	}
 	now := policyOf("198.51.100.0/24", "192.0.2.1/32")
@@ -138,6 +138,7 @@ func TestSameRules(t *testing.T) {
 		"the same":                {policyOf("198.51.100.0/24", "192.0.2.1/32"), true},
 		"another node":            {policyOf("198.51.100.0/24", "192.0.2.2/32"), true},
 		"another configured rule": {policyOf("203.0.113.0/24", "192.0.2.1/32"), false},
+		"of the configuration":    {&runnerv1alpha1.AddressPolicy{Denied: []runnerv1alpha1.AddressRule{now.Denied[0], {Name: "nodes"}}}, false},
 		"a rule less":             {&runnerv1alpha1.AddressPolicy{Denied: now.Denied[:1]}, false},
 		"an allowed rule":         {&runnerv1alpha1.AddressPolicy{Allowed: now.Denied, Denied: now.Denied}, false},
 		"no policy":               {nil, false},

@@ -129,6 +129,7 @@ func TestLoadRefuses(t *testing.T) {
 		"negative duration":  {head + "limits: {duration: -1s}\n", "limits.duration"},
 		"negative sockets":   {head + "limits: {connections: -1}\n", "limits.connections"},
 		"a rule's name":      {head + "targets: {denied: [{hosts: [a]}]}\n", "targets.denied[0].name"},
+		"a built-in rule":    {head + "targets: {denied: [{name: Nodes, hosts: [a]}]}\n", "targets.denied[0].name"},
 		"a name twice":       {head + "targets: {allowed: [{name: a, hosts: [a]}], denied: [{name: a, hosts: [b]}]}\n", "targets.denied[0].name: Duplicate"},
 		"an empty rule":      {head + "targets: {denied: [{name: a}]}\n", "targets.denied[0]: Required"},
 		"a host with a port": {head + "targets: {denied: [{name: a, hosts: ['a/b']}]}\n", "targets.denied[0].hosts[0]"},

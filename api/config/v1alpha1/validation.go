@@ -58,7 +58,8 @@ func (t *TargetPolicy) validate(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// rules checks a list of rules. Their names are unique, because conditions show them.
+// rules checks a list of rules. Their names are unique, because conditions show them. They have no capital letters, so
+// no rule has the name of a built-in one.
 func rules(p *field.Path, all []AddressRule, names map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 	for i := range all {
