@@ -65,8 +65,17 @@ func (c *converter) address(urls []string) bool {
 	return true
 }
 
-// withoutDots removes the dot segments of a path, which can have a query (RFC 3986 5.2.4).
+// withoutDots removes the dot segments of a path, which can have a query (RFC 3986 5.2.4). As in curl, a dot of
+// them can be percent-encoded.
 func withoutDots(path string) string {
+	query := strings.IndexByte(path+"?", '?')
+	segments := strings.Split(path[:query], "/")
+	for i, s := range segments {
+		if dots := strings.NewReplacer("%2e", ".", "%2E", ".").Replace(s); dots == "." || dots == ".." {
+			segments[i] = dots
+		}
+	}
+	path = strings.Join(segments, "/") + path[query:]
 	// A complete reference takes nothing of a base. Its host does not matter here.
 	_, ref, err := location.AppendResolved(nil, nil, nil, nil, []byte("http://host"+path))
 	if err != nil { // SplitURL has escaped what a reference must not have

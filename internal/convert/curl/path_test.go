@@ -11,6 +11,8 @@ import (
 func TestDotSegments(t *testing.T) {
 	for line, want := range map[string]string{
 		"http://h/a/../b?x=/../":                 "/b?x=/../",
+		"http://h/a/%2E./b?x=/%2e/":              "/b?x=/%2e/",
+		"http://h/a/%2e/b%2ec/%2e%2e%2e/d/.%2E":  "/a/b%2ec/%2e%2e%2e/",
 		"http://h/a/./b/..":                      "/a/",
 		"http://h/a/b/.?..":                      "/a/b/?..",
 		"http://h/../..":                         "/",
