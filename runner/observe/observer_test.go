@@ -76,14 +76,12 @@ func success(kind, result string) string {
 // TestRead has a row for each kind of answer. The error is that of the gap.
 func TestRead(t *testing.T) {
 	two := success("vector", `[{"metric":{"__name__":"up","pod":"b","zone":"1"},"value":[1,"2.5"]},{"metric":{"__name__":"up","pod":"a"},"value":[1,"1"]}]`)
-	names := success("vector", `[{"metric":{"__name__":"in","pod":"a"},"value":[1,"1"]},{"metric":{"__name__":"out","pod":"a"},"value":[1,"2"]},{"metric":{"pod":"a"},"value":[1,"3"]}]`)
 	for name, tc := range map[string]struct {
 		of   rv.Observation
 		h    http.HandlerFunc
 		want string
 	}{
 		"a vector":                 {asking(), answers(200, asJSON, two), "pod=b,zone=1=2.5 pod=a=1"},
-		"several metrics":          {asking(), answers(200, asJSON, names), "__name__=in,pod=a=1 __name__=out,pod=a=2 pod=a=3"},
 		"a scalar":                 {asking(), answers(200, asJSON, success("scalar", `[1,"4"]`)), "=4"},
 		"no result":                {asking(), answers(200, asJSON, success("vector", `[]`)), "the query has no result"},
 		"a matrix":                 {asking(), answers(200, asJSON, success("matrix", `[]`)), "the result is a matrix; allowed: a scalar or a vector"},
@@ -119,6 +117,39 @@ func TestRead(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestMetrics: a series is the same in all reads, and its label has the name of its metric if the reads have found
+// several.
+func TestMetrics(t *testing.T) {
+	series := []string{
+		`{"metric":{"__name__":"worker_cpu","pod":"a"},"value":[1,"2"]}`,
+		`{"metric":{"__name__":"sidecar_cpu","pod":"a"},"value":[1,"1"]}`,
+		`{"metric":{"pod":"a"},"value":[1,"3"]}`,
+		`{"metric":{"__name__":"up"},"value":[1,"4"]}`,
+	}
+	found := 0
+	o := observing(t, func(w http.ResponseWriter, r *http.Request) {
+		answers(200, asJSON, success("vector", "["+strings.Join(series[:found], ",")+"]"))(w, r)
+	}, nil, asking())
+	for _, tc := range []struct {
+		found int
+		want  map[string]int // the number of points by label
+	}{
+		{1, map[string]int{"pod=a": 1}},
+		{4, map[string]int{"__name__=worker_cpu,pod=a": 2, "__name__=sidecar_cpu,pod=a": 1, "pod=a": 1, "__name__=up": 1}},
+		{1, map[string]int{"__name__=worker_cpu,pod=a": 3, "__name__=sidecar_cpu,pod=a": 1, "pod=a": 1, "__name__=up": 1}},
+	} {
+		found = tc.found
+		o.read(0, int64(1000*found))
+		got := map[string]int{}
+		for _, s := range o.Samples()[0].Series {
+			got[s.Label] += len(s.Points)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%d series are found (-want +got):\n%s", found, diff)
+		}
 	}
 }
 
@@ -201,7 +232,7 @@ func (s *scripted) read(ctx context.Context) ([]value, error) {
 	if v == 0 {
 		return nil, context.DeadlineExceeded
 	}
-	return []value{{"", v}}, nil
+	return []value{{value: v}}, nil
 }
 
 // TestRun: reads are whole intervals after the start. One that fails is a gap, and those that a slow server leaves no time

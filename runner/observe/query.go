@@ -66,17 +66,13 @@ func (q *query) forget() {}
 func valuesOf(v model.Value) (out []value, err error) {
 	switch v := v.(type) {
 	case *model.Scalar:
-		out = []value{{"", float64(v.Value)}}
+		out = []value{{value: float64(v.Value)}}
 	case model.Vector:
-		names := map[model.LabelValue]bool{}
 		for _, s := range v {
 			if s == nil || s.Histogram != nil {
 				return nil, errors.New("the result is a native histogram; use histogram_quantile")
 			}
-			names[s.Metric[model.MetricNameLabel]] = true
-		}
-		for _, s := range v {
-			out = append(out, value{labelOf(s.Metric, len(names) > 1), float64(s.Value)})
+			out = append(out, value{idOf(s.Metric), float64(s.Value)})
 		}
 	default:
 		return nil, badQuery{fmt.Errorf("the result is a %s; allowed: a scalar or a vector", typeOf(v))}
@@ -94,14 +90,14 @@ func typeOf(v model.Value) string {
 	return v.Type().String()
 }
 
-// labelOf returns the labels of a series, sorted. The name of its metric is one of them if named is true.
-func labelOf(m model.Metric, named bool) string {
+// idOf returns what identifies a series. Its labels are sorted.
+func idOf(m model.Metric) seriesID {
 	var pairs []string
 	for name, v := range m {
-		if named || name != model.MetricNameLabel {
+		if name != model.MetricNameLabel {
 			pairs = append(pairs, string(name)+"="+string(v))
 		}
 	}
 	slices.Sort(pairs)
-	return strings.Join(pairs, ",")
+	return seriesID{string(m[model.MetricNameLabel]), strings.Join(pairs, ",")}
 }

@@ -55,7 +55,7 @@ func (s *scrape) read(ctx context.Context) ([]value, error) {
 			why = err
 		}
 		if ok {
-			out = append(out, value{label, v})
+			out = append(out, value{seriesID{label: label}, v})
 		}
 	}
 	if before == nil && len(out) == 0 && why == nil {

@@ -122,7 +122,7 @@ func FuzzPages(f *testing.F) {
 			r := record{}
 			for label, m := range found {
 				if v, ok, _ := valueOf(kind, m, m, 1, of.Quantile); ok {
-					r.add(1, false, []value{{label, v}})
+					r.add(1, false, []value{labelled(label, v)})
 				}
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/prometheus/common/model"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
@@ -20,8 +22,19 @@ const (
 
 // value is the value of a series at one read.
 type value struct {
-	label string
+	seriesID
 	value float64
+}
+
+// seriesID identifies a series of an observation.
+type seriesID struct {
+	metric string // the name of the metric, if a query has found it
+	label  string // the other labels, complete
+}
+
+// compare sorts as the labels in a report with the names of metrics.
+func (a seriesID) compare(b seriesID) int {
+	return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.label, b.label))
 }
 
 // record has what was read of one observation.
@@ -34,7 +47,7 @@ type record struct {
 }
 
 type series struct {
-	label  string // complete
+	seriesID
 	points []rv.Point
 }
 
@@ -47,7 +60,7 @@ func (r *record) add(at int64, suspended bool, values []value) {
 		return
 	}
 	r.open = false
-	slices.SortFunc(values, func(a, b value) int { return cmp.Compare(a.label, b.label) })
+	slices.SortFunc(values, func(a, b value) int { return a.compare(b.seriesID) })
 	var sum float64
 	others := 0
 	for _, v := range values {
@@ -60,7 +73,7 @@ func (r *record) add(at int64, suspended bool, values []value) {
 		r.others = max(r.others, others)
 		i := slices.IndexFunc(r.series, func(s series) bool { return s.label == rv.SeriesOthers })
 		if i < 0 {
-			i, r.series = len(r.series), append(r.series, series{label: rv.SeriesOthers})
+			i, r.series = len(r.series), append(r.series, series{seriesID: seriesID{label: rv.SeriesOthers}})
 		}
 		r.series[i].add(at, suspended, sum)
 	}
@@ -69,7 +82,7 @@ func (r *record) add(at int64, suspended bool, values []value) {
 // put adds a value to its series. It returns false if the value is one of the others.
 func (r *record) put(at int64, suspended bool, v value) bool {
 	for i := range r.series {
-		if r.series[i].label == v.label {
+		if r.series[i].seriesID == v.seriesID {
 			r.series[i].add(at, suspended, v.value)
 			return true
 		}
@@ -77,7 +90,7 @@ func (r *record) put(at int64, suspended bool, v value) bool {
 	if len(r.series) >= rv.MaxSeries {
 		return false
 	}
-	r.series = append(r.series, series{label: v.label})
+	r.series = append(r.series, series{seriesID: v.seriesID})
 	r.series[len(r.series)-1].add(at, suspended, v.value)
 	return true
 }
@@ -134,12 +147,19 @@ func join(p, q rv.Point) rv.Point {
 		Max: max(p.Max, q.Max), Samples: p.Samples + q.Samples, Suspended: p.Suspended}
 }
 
-// samples returns a copy for a snapshot.
+// samples returns a copy for a snapshot. The labels have the names of metrics if the series of all reads have several.
 func (r *record) samples() (out rv.ObservationSamples) {
 	out.Others, out.Gaps = r.others, slices.Clone(r.gaps)
+	several := slices.ContainsFunc(r.series, func(s series) bool {
+		return s.metric != r.series[0].metric && s.label != rv.SeriesOthers
+	})
 	for i := range r.series {
 		s := &r.series[i]
-		out.Series = append(out.Series, rv.SeriesSamples{Label: labelInReport(s.label), Points: slices.Clone(s.points)})
+		label := s.label
+		if several && s.metric != "" {
+			label = strings.TrimSuffix(model.MetricNameLabel+"="+s.metric+","+label, ",")
+		}
+		out.Series = append(out.Series, rv.SeriesSamples{Label: labelInReport(label), Points: slices.Clone(s.points)})
 	}
 	return out
 }

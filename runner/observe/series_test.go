@@ -11,15 +11,18 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
+// labelled is a value of a series with a label and without a metric.
+func labelled(label string, v float64) value { return value{seriesID{label: label}, v} }
+
 // TestOthers: series above the bound are summed up.
 func TestOthers(t *testing.T) {
 	var r record
 	var values []value
 	for i := range rv.MaxSeries + 3 {
-		values = append(values, value{fmt.Sprintf("pod=%02d", i), float64(i)})
+		values = append(values, labelled(fmt.Sprintf("pod=%02d", i), float64(i)))
 	}
 	r.add(0, false, values)
-	r.add(1000, false, []value{{"pod=00", 7}, {"pod=99", 5}})
+	r.add(1000, false, []value{labelled("pod=00", 7), labelled("pod=99", 5)})
 	got := r.samples()
 	if len(got.Series) != rv.MaxSeries+1 || got.Others != 3 {
 		t.Fatalf("%d series, %d others", len(got.Series), got.Others)
@@ -37,7 +40,7 @@ func TestOthers(t *testing.T) {
 func TestJoin(t *testing.T) {
 	var r record
 	for i := range 9 {
-		r.add(int64(i), false, []value{{"", float64(i)}})
+		r.add(int64(i), false, []value{{value: float64(i)}})
 	}
 	r.join(4)
 	want := []rv.Point{{At: 3, Mean: 1.5, Max: 3, Samples: 4}, {At: 7, Mean: 5.5, Max: 7, Samples: 4}, {At: 8, Mean: 8, Max: 8, Samples: 1}}
@@ -50,7 +53,7 @@ func TestJoin(t *testing.T) {
 func TestJoinSuspended(t *testing.T) {
 	var r record
 	for i, load := range "LSSLSSLL" {
-		r.add(int64(i), load == 'S', []value{{"", float64(i)}})
+		r.add(int64(i), load == 'S', []value{{value: float64(i)}})
 	}
 	r.join(4)
 	want := []rv.Point{{At: 0, Samples: 1}, {At: 3, Mean: 3, Max: 3, Samples: 1}, {At: 5, Mean: 4.5, Max: 5, Samples: 2, Suspended: true},
@@ -66,8 +69,8 @@ func TestGaps(t *testing.T) {
 	r.fail(1, "a")
 	r.fail(2, "a")
 	r.fail(3, "b")
-	r.add(4, false, []value{{"", math.NaN()}})
-	r.add(5, false, []value{{"", 1}, {"x", math.Inf(1)}})
+	r.add(4, false, []value{{value: math.NaN()}})
+	r.add(5, false, []value{{value: 1}, labelled("x", math.Inf(1))})
 	r.fail(6, "the value is not a number")
 	want := []rv.ObservationGap{{From: 1, To: 2, Cause: "a", Reads: 2}, {From: 3, To: 3, Cause: "b", Reads: 1},
 		{From: 4, To: 4, Cause: "the value is not a number", Reads: 1}, {From: 6, To: 6, Cause: "the value is not a number", Reads: 1}}
@@ -90,7 +93,7 @@ func TestLabels(t *testing.T) {
 	read := func(labels []string) (out []string) {
 		var r record
 		for _, l := range labels {
-			r.add(0, false, []value{{l, 1}})
+			r.add(0, false, []value{labelled(l, 1)})
 		}
 		for _, s := range r.samples().Series {
 			out = append(out, s.Label)
