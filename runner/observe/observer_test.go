@@ -76,12 +76,14 @@ func success(kind, result string) string {
 // TestRead has a row for each kind of answer. The error is that of the gap.
 func TestRead(t *testing.T) {
 	two := success("vector", `[{"metric":{"__name__":"up","pod":"b","zone":"1"},"value":[1,"2.5"]},{"metric":{"__name__":"up","pod":"a"},"value":[1,"1"]}]`)
+	commas := success("vector", `[{"metric":{"a":"x,b=y"},"value":[1,"1"]},{"metric":{"a":"x","b":"y"},"value":[1,"2"]}]`)
 	for name, tc := range map[string]struct {
 		of   rv.Observation
 		h    http.HandlerFunc
 		want string
 	}{
 		"a vector":                 {asking(), answers(200, asJSON, two), "pod=b,zone=1=2.5 pod=a=1"},
+		"labels with commas":       {asking(), answers(200, asJSON, commas), `a="x,b=y"=1 a=x,b=y=2`},
 		"a scalar":                 {asking(), answers(200, asJSON, success("scalar", `[1,"4"]`)), "=4"},
 		"no result":                {asking(), answers(200, asJSON, success("vector", `[]`)), "the query has no result"},
 		"a matrix":                 {asking(), answers(200, asJSON, success("matrix", `[]`)), "the result is a matrix; allowed: a scalar or a vector"},
@@ -96,6 +98,7 @@ func TestRead(t *testing.T) {
 		"a redirect elsewhere":     {asking(), redirects("http://elsewhere.example/"), "the server redirects to another host, which is not followed"},
 		"redirects without end":    {scraping(), redirects("/metrics"), "more than 3 redirects"},
 		"a gauge":                  {scraping(), answers(200, asText, "# TYPE up gauge\nup{pod=\"a\"} 3\n"), "pod=a=3"},
+		"a gauge with commas":      {scraping(), answers(200, asText, "# TYPE up gauge\nup{a=\"x,b=\\\"y\"} 3\n"), `a="x,b=\"y"=3`},
 		"a metric without a type":  {scraping(), answers(200, asText, "up 3\n"), "=3"},
 		"no such metric":           {scraping(), answers(200, asText, "down 3\n"), "the page has no metric up"},
 		"a page of HTML":           {scraping(), answers(200, asHTML, "<html>\n"), "the page is not in the text format of Prometheus: text format parsing error in line 1"},

@@ -95,7 +95,7 @@ func idOf(m model.Metric) seriesID {
 	var pairs []string
 	for name, v := range m {
 		if name != model.MetricNameLabel {
-			pairs = append(pairs, string(name)+"="+string(v))
+			pairs = append(pairs, pair(string(name), string(v)))
 		}
 	}
 	slices.Sort(pairs)

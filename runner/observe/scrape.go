@@ -113,7 +113,7 @@ func matching(m *dto.Metric, want map[string]string) (string, bool) {
 		v, asked := want[l.GetName()]
 		switch {
 		case !asked:
-			rest = append(rest, l.GetName()+"="+l.GetValue())
+			rest = append(rest, pair(l.GetName(), l.GetValue()))
 		case v == l.GetValue():
 			matched++
 		}

@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 		"a quantile of a gauge": {asText, "# TYPE a gauge\na 1\n", "# TYPE a gauge\na 1\n", rv.Scrape{Metric: "a", Quantile: &half},
 			"", "the metric is a gauge; quantile needs a histogram or a summary"},
 		"OpenMetrics": {openMetrics, "# TYPE a counter\n# UNIT a seconds\na_total{x=\"}\\\" \"} 1 1520879607.789\n# EOF\n",
-			"# TYPE a counter\na_total{x=\"}\\\" \"} 41.0 1520879607.789 # {trace_id=\"b\"} 0.67 1.5\na_created 5\n# EOF\n", rv.Scrape{Metric: "a_total"}, `x=}" =4`, ""},
+			"# TYPE a counter\na_total{x=\"}\\\" \"} 41.0 1520879607.789 # {trace_id=\"b\"} 0.67 1.5\na_created 5\n# EOF\n", rv.Scrape{Metric: "a_total"}, `x="}\" "=4`, ""},
 		"types of OpenMetrics": {openMetrics, "# TYPE a unknown\na 1\n", "# TYPE a unknown\na 2 1.5\n# EOF\n", rv.Scrape{Metric: "a"}, "=2", ""},
 		"a histogram of OpenMetrics": {openMetrics, histogramPage("a", 0, 0, 0, 0), strings.ReplaceAll(histogramPage("a", 0, 10, 10, 10), "} 10\n", "} 10 # {a=\"b\"} 1\n"),
 			rv.Scrape{Metric: "a", Quantile: &half}, "=0.15000000000000002", ""},

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -157,11 +158,20 @@ func (r *record) samples() (out rv.ObservationSamples) {
 		s := &r.series[i]
 		label := s.label
 		if several && s.metric != "" {
-			label = strings.TrimSuffix(model.MetricNameLabel+"="+s.metric+","+label, ",")
+			label = strings.TrimSuffix(pair(model.MetricNameLabel, s.metric)+","+label, ",")
 		}
 		out.Series = append(out.Series, rv.SeriesSamples{Label: labelInReport(label), Points: slices.Clone(s.points)})
 	}
 	return out
+}
+
+// pair returns a label and its value. A value that could look like several labels is quoted, because two series of an
+// observation must not have the same label.
+func pair(name, v string) string {
+	if strings.ContainsAny(v, `,="`) {
+		v = strconv.Quote(v)
+	}
+	return name + "=" + v
 }
 
 // labelInReport returns a label with at most maxLabel bytes and without control characters. A label that had to change
