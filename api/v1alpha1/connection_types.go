@@ -84,7 +84,8 @@ type Connecting struct {
 	// +optional
 	Ramp *ConnectionRamp `json:"ramp,omitempty"`
 	// maxAge is the age at which the runner retires a connection. A retired connection takes no more requests, and
-	// the runner opens another one in its place. The runner closes the retired connection after its last response.
+	// the runner opens another one in its place, at once with `open: AtStart`, otherwise when a request waits. The
+	// runner closes the retired connection after its last response.
 	// Default: no limit. Bounds: greater than 0, at most 720h.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"

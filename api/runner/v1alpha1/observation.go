@@ -78,8 +78,8 @@ type ObservationResult struct {
 
 // SeriesResult is one series of an observation.
 type SeriesResult struct {
-	// Label is the series' labels, such as "pod=a" or "mode=user,pod=a". Empty: the series has no labels. A label that was
-	// longer than MaxSeriesLabel ends with a checksum.
+	// Label is the series' labels, such as "pod=a" or "mode=user,pod=a". Empty: the series has no labels. A label that had
+	// to change, because it was longer than MaxSeriesLabel or had control characters, ends with a checksum.
 	Label string `json:"label,omitempty"`
 	// Figures are those of the measured stages.
 	Figures SeriesFigures `json:"figures,omitzero"`
