@@ -382,6 +382,19 @@ func TestOnDemand(t *testing.T) {
 	}
 }
 
+// TestSlowDiscovery: what hangs in an attempt without TLS is the question about the protocol.
+func TestSlowDiscovery(t *testing.T) {
+	b := newBench(t, func(t *rv.Target) { t.Protocol = rv.ProtocolDiscovered })
+	b.cs.Open(0, 1, 0, true)
+	b.attempts[0].Progress(dial.Connecting)
+	b.attempts[0].Progress(dial.Handshaking)
+	b.pass(time.Second / 2)
+	want := "target t (http://e0): the server has answered neither the preface of HTTP/2 nor OPTIONS * of HTTP/1.1 for 500ms (e0:80)"
+	if slow := b.cs.Slow(); slow != want {
+		t.Errorf("got %q, want %q", slow, want)
+	}
+}
+
 // TestTimeouts: a connection over HTTP/2 whose peer sends no SETTINGS is lost.
 func TestTimeouts(t *testing.T) {
 	b := newBench(t, func(t *rv.Target) { t.Protocol = rv.ProtocolH2 })
