@@ -257,7 +257,7 @@ func TestScaleOfAJobThatAQueueAdmitted(t *testing.T) {
 	w.setRate("queued", 2000)
 	lt := w.awaitApplied("queued", 1)
 	w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonChangeNotApplied)
-	if want := "spec.runner.shards: must stay 2, because a queue admitted Job queued-1 with 2 pods"; !strings.Contains(conditionsOf(lt), want) {
+	if want := "spec.runner.shards: must stay 2, because a queue manages Job queued-1"; !strings.Contains(conditionsOf(lt), want) {
 		t.Errorf("want %s; conditions:\n%s", want, conditionsOf(lt))
 	}
 	w.awaitLoad("queued", lt.Status.Results.Requests.Sent+200)

@@ -81,7 +81,7 @@ func without(a, b []string) (out []string) {
 // not have it. Instead, the one with a metric that other operators have, too, is for namespaces with h2surge.
 var inAnyNamespace = strings.NewReplacer(`,namespace="`+namespace+`"`, "", `{namespace="`+namespace+`"}`, "",
 	"\n            ) > 0\n", "\n            ) > 0\n            "+
-		`and on (namespace) leader_election_master_status{name="manager.h2surge.io"}`+"\n")
+		`and on (namespace) h2surge_operator_writes_refused_total`+"\n")
 
 // TestComponents: each component adds and removes these objects, and those that the chart has too say the same.
 func TestComponents(t *testing.T) {

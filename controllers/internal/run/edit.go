@@ -102,8 +102,8 @@ func (f *Facts) scaleError(shards int) string {
 		return ""
 	}
 	if f.Job != nil && fixedByQueue(f.Job) {
-		return fmt.Sprintf("spec.runner.shards: must stay %d, because a queue admitted Job %s with %d pods", plan.Shards,
-			f.Job.Name, plan.Shards)
+		return fmt.Sprintf("spec.runner.shards: must stay %d, because a queue manages Job %s: "+
+			"it has the label %s, or it was suspended", plan.Shards, f.Job.Name, LabelQueue)
 	}
 	for i := range plan.Rates {
 		if plan.Rates[i].EndsByCount() {

@@ -71,7 +71,7 @@ func withoutDots(path string) string {
 	query := strings.IndexByte(path+"?", '?')
 	segments := strings.Split(path[:query], "/")
 	for i, s := range segments {
-		if dots := strings.NewReplacer("%2e", ".", "%2E", ".").Replace(s); dots == "." || dots == ".." {
+		if dots := strings.ReplaceAll(strings.ToLower(s), "%2e", "."); dots == "." || dots == ".." {
 			segments[i] = dots
 		}
 	}
