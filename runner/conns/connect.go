@@ -102,6 +102,7 @@ func (l *lifecycle) dialed(c *Conn, d *dial.Connection) {
 	if d.Address != "" {
 		c.address = d.Address
 	}
+	c.pool.addresses = d.Addresses
 	if !l.adopt(c, d) {
 		return
 	}

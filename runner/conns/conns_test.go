@@ -31,6 +31,8 @@ type bench struct {
 	peers    []*peer
 	// direct: the loop may connect itself.
 	direct bool
+	// addresses is how many addresses a host name has.
+	addresses int
 	// waiting, over, fills and doneInTurn are the demand.
 	waiting     int
 	over, fills bool
@@ -160,7 +162,7 @@ func (b *bench) dialled(err error) (to []int) {
 			a.Connected(nil, err)
 			continue
 		}
-		a.Connected(&dial.Connection{Protocol: a.Target.Protocol}, nil)
+		a.Connected(&dial.Connection{Protocol: a.Target.Protocol, Addresses: b.addresses}, nil)
 	}
 	return to
 }

@@ -39,7 +39,7 @@ func (n *counts) countDialed(c *Conn, d *dial.Connection) {
 	}
 	t, p := n.timesOf(c), &d.Phases
 	t.Connect.Record(d.Took.Microseconds())
-	if p.Named {
+	if d.Addresses > 0 {
 		t.NameResolution.Record(p.NameResolution.Microseconds())
 	}
 	if c.h3 == nil {

@@ -24,6 +24,8 @@ type Pool struct {
 	free []*Conn
 	// protocol is that of the connection that was opened last. Empty: none was opened.
 	protocol rv.Protocol
+	// addresses is how many addresses the host name had when the dialer last connected; 0: there is no host name.
+	addresses int
 	// available connections may have a free stream. The first is used next and goes to the end: after each request, or
 	// with Plan.Batch at the end of the turn.
 	available ring.Ring[*Conn]
@@ -189,6 +191,13 @@ func (p *Pool) places() (out []*Conn) {
 		}
 	}
 	return out
+}
+
+// usesNumbers returns whether a connection's number decides which URL, address of a host name, client certificate or
+// local address it has.
+func (p *Pool) usesNumbers() bool {
+	tls, local := p.Plan.TLS, p.Plan.Connecting.LocalAddresses
+	return len(p.Plan.Endpoints) > 1 || p.addresses > 1 || len(local) > 0 || tls != nil && tls.CertDirectory != ""
 }
 
 // countStreams sets streams while the newest connection is open. One of HTTP/3 has the first streams when it opens, and

@@ -70,22 +70,26 @@ func TestResizeKeeps(t *testing.T) {
 		t.Endpoints[0].Scheme, t.TLS = "https", &how
 	}
 	for _, tc := range []struct {
-		name     string
-		change   func(*rv.Target)
-		n, first int
+		name   string
+		change func(*rv.Target)
+		// addresses is how many addresses the host name of a URL has.
+		addresses int
+		n, first  int
 		// dialled and closed are the connections that the change opens and closes.
 		dialled, closed int
 	}{
-		{"other numbers", one, 3, 5, 0, 0},
-		{"more", one, 4, 2, 1, 0},
-		{"fewer", one, 2, 2, 0, 1},
-		{"TLS", func(t *rv.Target) { secure(t, rv.TLS{CertFile: "a.crt"}) }, 3, 2, 0, 0},
-		{"several URLs", nil, 3, 2, 2, 2},
-		{"client certificates", func(t *rv.Target) { secure(t, rv.TLS{CertDirectory: "clients"}) }, 3, 2, 2, 2},
-		{"local addresses", func(t *rv.Target) { one(t); t.Connecting.LocalAddresses = []string{"::1"} }, 3, 1, 1, 1},
+		{"other numbers", one, 1, 3, 5, 0, 0},
+		{"more", one, 1, 4, 2, 1, 0},
+		{"fewer", one, 1, 2, 2, 0, 1},
+		{"TLS", func(t *rv.Target) { secure(t, rv.TLS{CertFile: "a.crt"}) }, 1, 3, 2, 0, 0},
+		{"a name with several addresses", one, 6, 3, 2, 2, 2},
+		{"several URLs", nil, 1, 3, 2, 2, 2},
+		{"client certificates", func(t *rv.Target) { secure(t, rv.TLS{CertDirectory: "clients"}) }, 1, 3, 2, 2, 2},
+		{"local addresses", func(t *rv.Target) { one(t); t.Connecting.LocalAddresses = []string{"::1"} }, 1, 3, 1, 1, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, tc.change)
+			b.addresses = tc.addresses
 			b.cs.Open(0, 3, 0, true)
 			b.dialled(nil)
 			b.check(t, 3)

@@ -42,12 +42,6 @@ func newTarget(p *chain.Program, plan *rv.Target, origin int32) Target {
 	return t
 }
 
-// usesNumbers returns whether a connection's number decides which URL, client certificate or local address it has.
-func (t *Target) usesNumbers() bool {
-	tls := t.Plan.TLS
-	return len(t.Plan.Endpoints) > 1 || len(t.Plan.Connecting.LocalAddresses) > 0 || tls != nil && tls.CertDirectory != ""
-}
-
 // http2Config is the session's configuration and the bound on our encoder's table.
 func http2Config(t *rv.Target) (h2.Config, uint32) {
 	c := h2.Config{MaxConcurrentStreams: t.MaxConcurrentStreams}

@@ -34,6 +34,8 @@ type Connection struct {
 	Protocol rv.Protocol
 	// Address is what the socket is connected to, "ip:port" or the path of a Unix socket.
 	Address string
+	// Addresses is how many addresses the host name of the endpoint has; 0: the endpoint has no host name.
+	Addresses int
 	// Took is the time from the begin of Open to the connection, with the addresses that failed before.
 	Took   time.Duration
 	Phases Phases
@@ -41,8 +43,7 @@ type Connection struct {
 
 // Phases are the times of the phases of Open, for the address of the connection.
 type Phases struct {
-	// Named is true if the endpoint has a host name. NameResolution is about zero if the resolver knew the answer.
-	Named          bool
+	// NameResolution is about zero if the resolver knew the answer, and zero without a host name.
 	NameResolution time.Duration
 	// TCPConnect is also the time to connect to a Unix socket, and zero with QUIC. TLSHandshake is zero without TLS, and
 	// that of QUIC.
@@ -138,7 +139,7 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 		var c *Connection
 		if c, err = openWithin(ctx, r, begin, all[(r.Address+k)%len(all)], len(all)-k); err == nil {
 			if named {
-				c.Phases.Named, c.Phases.NameResolution = true, resolution
+				c.Addresses, c.Phases.NameResolution = len(all), resolution
 			}
 			return c, nil
 		}

@@ -327,12 +327,12 @@ func (s *sim) Dial(r netio.Attempt) {
 		c := s.accept(r.Endpoint, r.Target.Protocol)
 		secure := s.secure
 		s.secure = nil
-		r.Connected(&dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Phases: simPhases, Protocol: r.Target.Protocol, Secure: secure}, nil)
+		r.Connected(&dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Addresses: 1, Phases: simPhases, Protocol: r.Target.Protocol, Secure: secure}, nil)
 	})
 }
 
 // simPhases are the phases of each connection that Dial opens.
-var simPhases = dial.Phases{Named: true, NameResolution: 300 * time.Microsecond, TCPConnect: 500 * time.Microsecond}
+var simPhases = dial.Phases{NameResolution: 300 * time.Microsecond, TCPConnect: 500 * time.Microsecond}
 
 // attempt is what the dialer reports before it is connected, or fails with an error.
 type attempt struct {
