@@ -76,14 +76,14 @@ func success(kind, result string) string {
 // TestRead has a row for each kind of answer. The error is that of the gap.
 func TestRead(t *testing.T) {
 	two := success("vector", `[{"metric":{"__name__":"up","pod":"b","zone":"1"},"value":[1,"2.5"]},{"metric":{"__name__":"up","pod":"a"},"value":[1,"1"]}]`)
-	commas := success("vector", `[{"metric":{"a":"x,b=y"},"value":[1,"1"]},{"metric":{"a":"x","b":"y"},"value":[1,"2"]}]`)
+	commas := success("vector", `[{"metric":{"a":"x,b=y"},"value":[1,"1"]},{"metric":{"a":"x","b":"y"},"value":[1,"2"]},{"metric":{"a=x,b":"y"},"value":[1,"3"]}]`)
 	for name, tc := range map[string]struct {
 		of   rv.Observation
 		h    http.HandlerFunc
 		want string
 	}{
 		"a vector":                 {asking(), answers(200, asJSON, two), "pod=b,zone=1=2.5 pod=a=1"},
-		"labels with commas":       {asking(), answers(200, asJSON, commas), `a="x,b=y"=1 a=x,b=y=2`},
+		"labels with commas":       {asking(), answers(200, asJSON, commas), `a="x,b=y"=1 a=x,b=y=2 "a=x,b"=y=3`},
 		"a scalar":                 {asking(), answers(200, asJSON, success("scalar", `[1,"4"]`)), "=4"},
 		"no result":                {asking(), answers(200, asJSON, success("vector", `[]`)), "the query has no result"},
 		"a matrix":                 {asking(), answers(200, asJSON, success("matrix", `[]`)), "the result is a matrix; allowed: a scalar or a vector"},

@@ -33,15 +33,15 @@ type seriesID struct {
 	label  string // the other labels, complete
 }
 
-// compare sorts as the labels in a report with the names of metrics.
+// compare sorts by metric, then by label.
 func (a seriesID) compare(b seriesID) int {
 	return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.label, b.label))
 }
 
 // record has what was read of one observation.
 type record struct {
-	series []series
-	others int // the largest number of series that others summed up
+	series []series // at most rv.MaxSeries, then that of the others
+	others int      // the largest number of series that others summed up
 	gaps   []rv.ObservationGap
 	// open is true if the last read failed, so that the next failure is of the same gap.
 	open bool
@@ -72,11 +72,10 @@ func (r *record) add(at int64, suspended bool, values []value) {
 	}
 	if others > 0 && !math.IsInf(sum, 0) {
 		r.others = max(r.others, others)
-		i := slices.IndexFunc(r.series, func(s series) bool { return s.label == rv.SeriesOthers })
-		if i < 0 {
-			i, r.series = len(r.series), append(r.series, series{seriesID: seriesID{label: rv.SeriesOthers}})
+		if len(r.series) == rv.MaxSeries {
+			r.series = append(r.series, series{seriesID: seriesID{label: rv.SeriesOthers}})
 		}
-		r.series[i].add(at, suspended, sum)
+		r.series[rv.MaxSeries].add(at, suspended, sum)
 	}
 }
 
@@ -151,8 +150,8 @@ func join(p, q rv.Point) rv.Point {
 // samples returns a copy for a snapshot. The labels have the names of metrics if the series of all reads have several.
 func (r *record) samples() (out rv.ObservationSamples) {
 	out.Others, out.Gaps = r.others, slices.Clone(r.gaps)
-	several := slices.ContainsFunc(r.series, func(s series) bool {
-		return s.metric != r.series[0].metric && s.label != rv.SeriesOthers
+	several := slices.ContainsFunc(r.series[:min(len(r.series), rv.MaxSeries)], func(s series) bool {
+		return s.metric != r.series[0].metric
 	})
 	for i := range r.series {
 		s := &r.series[i]
@@ -165,13 +164,15 @@ func (r *record) samples() (out rv.ObservationSamples) {
 	return out
 }
 
-// pair returns a label and its value. A value that could look like several labels is quoted, because two series of an
-// observation must not have the same label.
-func pair(name, v string) string {
-	if strings.ContainsAny(v, `,="`) {
-		v = strconv.Quote(v)
+// pair returns the name and the value of a label. Each is quoted if it could look like several labels, because two
+// series of an observation must not have the same label.
+func pair(name, v string) string { return quoted(name) + "=" + quoted(v) }
+
+func quoted(text string) string {
+	if strings.ContainsAny(text, `,="`) {
+		return strconv.Quote(text)
 	}
-	return name + "=" + v
+	return text
 }
 
 // labelInReport returns a label with at most maxLabel bytes and without control characters. A label that had to change
