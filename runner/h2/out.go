@@ -26,9 +26,8 @@ func (o *outBuffer) full() bool { return o.spare() <= -sendAhead }
 
 // wrote removes n octets from the front, which the socket has taken.
 func (o *outBuffer) wrote(n int) {
-	if !o.Took(n) {
-		o.Compact()
-	}
+	o.Took(n)
+	o.Compact()
 	if o.turn -= n; o.turn <= 0 {
 		o.control, o.turn = 0, len(o.pending())
 	}

@@ -15,10 +15,10 @@ type Out struct {
 	slack int // times in a row that the buffer was much too large
 }
 
-// Took removes n octets from the front, which the socket has taken. It returns true if none is left.
-func (o *Out) Took(n int) (empty bool) {
+// Took removes n octets from the front, which the socket has taken.
+func (o *Out) Took(n int) {
 	if o.Sent += n; o.Sent < len(o.Buf) {
-		return false
+		return
 	}
 	used := len(o.Buf)
 	o.Buf, o.Sent = o.Buf[:0], 0
@@ -27,7 +27,6 @@ func (o *Out) Took(n int) (empty bool) {
 	} else if o.slack++; o.slack == outShrinkAfter {
 		o.Buf, o.slack = nil, 0
 	}
-	return true
 }
 
 // Compact moves the pending octets to the front when more than half of the
