@@ -52,16 +52,12 @@ func (l *lifecycle) endEvent(c *Conn, broke bool) connEvent {
 // the peer is gone, the next attempt fails.
 func (l *lifecycle) isFailure(c *Conn) bool {
 	switch {
-	case connectingIn[c.state] != 0:
-		return true
-	case c.announcedError():
+	case connectingIn[c.state] != 0 || c.announcedError():
 		return true
 	case c.answered:
 		return false
-	case c.opened > 0:
-		return true
 	}
-	return l.isNeeded(c.pool)
+	return c.opened > 0 || l.isNeeded(c.pool)
 }
 
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
